@@ -188,7 +188,8 @@ impl<'a> Tree<'a> {
 
     fn alias(&mut self, anchor: usize, line: u32) -> Result<YamlNode, Diagnostic> {
         let node = self.anchors.get(&anchor).cloned();
-        let node = node.ok_or_else(|| self.wrong(line, "no such anchor", "an anchor stands before its alias"))?;
+        let node =
+            node.ok_or_else(|| self.wrong(line, "no such anchor", "an anchor stands before its alias"))?;
         self.values += size(&node);
         Ok(node)
     }

@@ -5,8 +5,8 @@ use iodyno_model::device::{Device, DevicePart, PartKind, Station};
 use iodyno_model::reflect::Reflect;
 use iodyno_model::training::SAVER;
 use iodyno_model::{
-    AcceleratorRecord, Action, Job, Lasting, Offset, Operation, Phase, PhaseRecord, Plan, SampleAccess, SampleOrder,
-    Script, Size, Step, TrainingInput, Verb, Workload,
+    AcceleratorRecord, Action, Job, Lasting, Offset, Operation, Phase, PhaseRecord, Plan, SampleAccess,
+    SampleOrder, Script, Size, Step, TrainingInput, Verb, Workload,
 };
 
 const MS: u64 = 1_000_000;
@@ -123,7 +123,8 @@ fn accelerators_that_read_themselves_read_every_sample_once() {
     let input = TrainingInput { samples: 32, warm_up: 2, ..input(1, 0, 10) };
     let mut phase = Phase::default();
     input.fill(&mut phase, 0, "sim");
-    let orders: Vec<(u64, u64)> = sampled(&phase.jobs[0]).iter().map(|order| (order.first, order.steps)).collect();
+    let orders: Vec<(u64, u64)> =
+        sampled(&phase.jobs[0]).iter().map(|order| (order.first, order.steps)).collect();
     assert_eq!(orders, [(0, 2), (2, 2)], "the warm-up's batches, and those behind them");
 }
 

@@ -345,7 +345,8 @@ impl TrainingInput {
         let mut steps = vec![self.open()];
         if self.first_sample_bytes > 0 {
             let size = Size::Fixed(self.first_sample_bytes);
-            let head = Operation { handle: Some(0), offset: Offset::At(0), size, ..Operation::on(Verb::Read, 0) };
+            let head =
+                Operation { handle: Some(0), offset: Offset::At(0), size, ..Operation::on(Verb::Read, 0) };
             steps.push(head.step("read metadata"));
         }
         steps.extend(self.record(Some(0)));
@@ -361,7 +362,8 @@ impl TrainingInput {
         let record_bytes = self.record_bytes;
         let offset = Offset::Sampled { order: Box::new(self.order()), record_bytes, first_byte };
         let read = |offset, bytes| {
-            Operation { handle, offset, size: Size::Fixed(bytes), ..Operation::on(Verb::Read, 0) }.step("read")
+            Operation { handle, offset, size: Size::Fixed(bytes), ..Operation::on(Verb::Read, 0) }
+                .step("read")
         };
         let mut steps = vec![read(offset, transfer)];
         steps.extend((count > 1).then(|| Step { repeat: count - 1, ..read(Offset::Next, transfer) }));

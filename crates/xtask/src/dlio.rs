@@ -31,7 +31,9 @@ pub fn folder(root: &Path) -> Result<PathBuf, String> {
         install.env("DEBIAN_FRONTEND", "noninteractive");
         match shell::run(install, None, LIMIT) {
             Ok(outcome) if outcome.success => {}
-            Ok(outcome) => println!("{} cannot be installed: {}", missing.join(" and "), outcome.last_words()),
+            Ok(outcome) => {
+                println!("{} cannot be installed: {}", missing.join(" and "), outcome.last_words())
+            }
             Err(why) => println!("{} cannot be installed: {why}", missing.join(" and ")),
         }
     }

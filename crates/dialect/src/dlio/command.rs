@@ -154,7 +154,9 @@ fn split(arguments: &[String]) -> Result<Words, Vec<Diagnostic>> {
             "--info" | "-i" => words.command = DlioCommand::Config,
             "--cfg" | "-c" | "--config-dir" | "-cd" => {
                 let Some(value) = attached.or_else(|| rest.next().map(String::as_str)) else {
-                    wrong.push(Diagnostic::error(&origin, "no value follows").hint("--config-dir DIR, --cfg job"));
+                    wrong.push(
+                        Diagnostic::error(&origin, "no value follows").hint("--config-dir DIR, --cfg job"),
+                    );
                     continue;
                 };
                 match name {
@@ -220,7 +222,8 @@ fn workload(words: &Words, loader: &mut dyn Loader) -> Result<(YamlNode, String)
     };
     if name.contains('/') || [".yaml", ".yml"].iter().any(|ending| name.ends_with(ending)) {
         let text = read(loader, &name).map_err(|why| {
-            Diagnostic::error(&origin, format!("{name}: {why}")).hint("a YAML file with the sections of a workload")
+            Diagnostic::error(&origin, format!("{name}: {why}"))
+                .hint("a YAML file with the sections of a workload")
         })?;
         return Ok((yaml::parse(&text, &name)?, name));
     }
@@ -237,8 +240,15 @@ fn workload(words: &Words, loader: &mut dyn Loader) -> Result<(YamlNode, String)
         return Ok((yaml::parse(text, &path)?, format!("built in: {path}")));
     }
     let wrong = Diagnostic::error(&origin, format!("no workload `{name}`"));
+    if let Some(model) = name.strip_prefix("llama3_").or_else(|| name.strip_prefix("llama_")) {
+        let hint = format!(
+            "checkpoints of large models are a command of their own: iodyno checkpoint DIR --model llama3-{model}"
+        );
+        return Err(wrong.hint(hint));
+    }
     let names = WORKLOADS.iter().map(|(name, _)| *name);
-    let begins = || WORKLOADS.iter().map(|(known, _)| *known).filter(|known| known.starts_with(name.as_str()));
+    let begins =
+        || WORKLOADS.iter().map(|(known, _)| *known).filter(|known| known.starts_with(name.as_str()));
     let near: Vec<&str> = begins().collect();
     Err(match (nearest(&name, names.clone()), near.is_empty()) {
         (_, false) => wrong.hint(format!("one of: {}", near.join(", "))),
@@ -267,9 +277,10 @@ fn apply(root: &mut YamlNode, each: &Override) -> Result<(), Diagnostic> {
             format!("the workload has no `{}` whose value could be changed", each.path),
             format!("++{}={} adds it", each.path, each.value),
         )),
-        OverrideKind::Add if is_there => {
-            Err(wrong(format!("`{}` is there", each.path), format!("++{}={} changes it", each.path, each.value)))
-        }
+        OverrideKind::Add if is_there => Err(wrong(
+            format!("`{}` is there", each.path),
+            format!("++{}={} changes it", each.path, each.value),
+        )),
         _ => {
             root.put(&path, value(&each.value, &origin)?);
             Ok(())
@@ -292,24 +303,23 @@ fn said_by(node: YamlNode, origin: &Origin) -> YamlNode {
         YamlValue::Map(fields) => {
             YamlValue::Map(fields.into_iter().map(|(name, node)| (name, said_by(node, origin))).collect())
         }
-        YamlValue::List(nodes) => YamlValue::List(nodes.into_iter().map(|node| said_by(node, origin)).collect()),
+        YamlValue::List(nodes) => {
+            YamlValue::List(nodes.into_iter().map(|node| said_by(node, origin)).collect())
+        }
         value => value,
     };
     YamlNode { origin: origin.clone(), value }
 }
 
 /// A text with its `${…}` replaced: other keys, variables of the environment, the date.
-fn resolved(
-    text: &str,
-    origin: &Origin,
-    root: &YamlNode,
-    loader: &dyn Loader,
-) -> Result<String, Diagnostic> {
+fn resolved(text: &str, origin: &Origin, root: &YamlNode, loader: &dyn Loader) -> Result<String, Diagnostic> {
     let (mut said, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once("${") {
         said += before;
         let Some((inner, after)) = after.split_once('}') else {
-            return Err(Diagnostic::error(origin, format!("`{text}`: a `${{` without its `}}`")).hint("close it"));
+            return Err(
+                Diagnostic::error(origin, format!("`{text}`: a `${{` without its `}}`")).hint("close it")
+            );
         };
         said += &replacement(inner, root, loader).ok_or_else(|| {
             Diagnostic::error(origin, format!("`${{{inner}}}` stands for nothing"))
@@ -378,7 +388,8 @@ impl Filler<'_> {
             return self.fill(node, path);
         }
         self.wrong.push(match TABLE.check(path, &node.origin) {
-            Ok(entry) => Diagnostic::error(&node.origin, format!("{path}: expected a value, found keys")).hint(entry.help),
+            Ok(entry) => Diagnostic::error(&node.origin, format!("{path}: expected a value, found keys"))
+                .hint(entry.help),
             Err(wrong) => wrong,
         });
     }
@@ -392,7 +403,8 @@ impl Filler<'_> {
         match texts.collect::<Option<Vec<_>>>().filter(|_| is_list) {
             Some(texts) => self.set(path, &texts.join(","), node),
             None => {
-                let wrong = Diagnostic::error(&node.origin, format!("{path}: expected one value, found a list"));
+                let wrong =
+                    Diagnostic::error(&node.origin, format!("{path}: expected one value, found a list"));
                 let hint = TABLE.find(path).map_or("lists hold plain values", |entry| entry.help);
                 self.wrong.push(wrong.hint(hint));
             }
@@ -404,7 +416,9 @@ impl Filler<'_> {
             && TABLE.entries.iter().any(|entry| entry.name.starts_with(&format!("{path}.")));
         if is_section {
             let wrong = Diagnostic::error(&node.origin, format!("{path}: expected keys, found a value"));
-            return self.wrong.push(wrong.hint(format!("its keys follow on lines of their own, further indented")));
+            return self
+                .wrong
+                .push(wrong.hint(format!("its keys follow on lines of their own, further indented")));
         }
         let set = resolved(text, &node.origin, self.root, self.loader).and_then(|text| {
             let entry = match TABLE.find(path) {

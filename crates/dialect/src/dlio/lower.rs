@@ -5,11 +5,13 @@
 
 use iodyno_model::training::SAVER;
 use iodyno_model::{
-    Content, Direct, Intent, Item, Items, Job, Journal, Lasting, Measure, Open, OpenMode, Operation, Origin, Payload, Phase,
-    Plan, Prepare, Ranks, SampleAccess, Script, Size, Step, Target, TargetKind, TrainingInput, Verb, Workload,
+    Content, Direct, Intent, Item, Items, Job, Journal, Lasting, Measure, Open, OpenMode, Operation, Origin,
+    Payload, Phase, Plan, Prepare, Ranks, Script, Size, Step, Target, TargetKind, TrainingInput, Verb,
+    Workload,
 };
 
-use super::test::{DlioSet, DlioTest, ShuffleOrder};
+use super::data::DlioSet;
+use super::test::{DlioTest, ShuffleOrder};
 use crate::engine_choice::POSITIONED_CALLS;
 use crate::index_of;
 
@@ -83,7 +85,8 @@ impl Lowering<'_> {
     /// Making the files is all that this phase does: they are made ready for it.
     fn generate(&mut self) {
         let sets = [&self.test.train, &self.test.valid];
-        let targets: Vec<usize> = sets.into_iter().filter(|set| set.files > 0).map(|set| self.set(set)).collect();
+        let targets: Vec<usize> =
+            sets.into_iter().filter(|set| set.files > 0).map(|set| self.set(set, true)).collect();
         let nothing = Operation::control(Verb::Think).step("generated");
         let mut job = self.job("generate", targets, vec![nothing]);
         job.ranks = Ranks::Workers(1);
@@ -99,7 +102,7 @@ impl Lowering<'_> {
         input.compute = test.compute.clone();
         input.saves = test.save_steps().unwrap_or_default();
         let mut phase = Phase::default();
-        let target = self.set(&test.train);
+        let target = self.set(&test.train, false);
         input.fill(&mut phase, target, POSITIONED_CALLS);
         self.savers(&input, epoch, &mut phase);
         journaled(&mut phase);
@@ -112,7 +115,7 @@ impl Lowering<'_> {
         let mut input = self.input(&test.valid, evaluations);
         input.compute = test.eval_compute.clone();
         let mut phase = Phase::default();
-        let target = self.set(&test.valid);
+        let target = self.set(&test.valid, false);
         input.fill(&mut phase, target, POSITIONED_CALLS);
         journaled(&mut phase);
         let steps = input.taken_steps();
@@ -177,7 +180,8 @@ impl Lowering<'_> {
         }
     }
 
-    fn set(&mut self, set: &DlioSet) -> usize {
+    /// The files of a set: as they are to be made, or as they are found.
+    fn set(&mut self, set: &DlioSet, makes: bool) -> usize {
         let test = self.test;
         let digits = set.of.to_string().len();
         let prefix = test.settings.text("dataset.file_prefix").unwrap_or_default();
@@ -193,7 +197,7 @@ impl Lowering<'_> {
             ..Items::default()
         };
         let target = Target {
-            name: set.folder.clone(),
+            name: format!("{}{}", if makes { "generated " } else { "" }, set.folder),
             kind: TargetKind::FileSet { root: set.folder.clone(), items },
             open: Open {
                 mode: OpenMode::Read,
@@ -203,8 +207,8 @@ impl Lowering<'_> {
                 directory: !test.generates,
                 ..Open::default()
             },
-            prepare: if test.generates { Prepare::Filled } else { Prepare::AsItIs },
-            remove: test.generates && !test.settings.flag("dataset.keep_files"),
+            prepare: if makes { Prepare::Filled } else { Prepare::AsItIs },
+            remove: makes && !test.settings.flag("dataset.keep_files"),
             origin: test.settings.origin("dataset.data_folder"),
         };
         index_of(&mut self.plan.targets, target)
@@ -258,7 +262,7 @@ impl Lowering<'_> {
         let test = self.test;
         let of = |name: &str| test.settings.count(&format!("checkpoint.{name}"));
         let name = |kind: &str| format!("{kind}-{epoch}-{step}-{{worker}}.pt");
-        let groups: u64 = test.groups.iter().sum();
+        let sum = |lengths: &[u64]| lengths.iter().fold(0, |sum: u64, length| sum.saturating_add(*length));
         let shared = if of("tensor_parallelism") > 1 { of("tensor_parallelism") } else { 0 };
         let layers = match of("num_layers") {
             0 => 0,
@@ -266,8 +270,8 @@ impl Lowering<'_> {
         };
         [
             (name("model"), 1, of("model_size")),
-            (name("optimizer"), 1, groups * 3),
-            (name("layer-{item}"), layers, test.layers.iter().sum()),
+            (name("optimizer"), 1, sum(&test.groups).saturating_mul(3)),
+            (name("layer-{item}"), layers, sum(&test.layers)),
         ]
         .into_iter()
         .filter(|(_, count, bytes)| *count > 0 && *bytes > 0)
@@ -277,7 +281,13 @@ impl Lowering<'_> {
     fn checkpoint_files(&mut self, name: &str, count: u64) -> usize {
         let root = self.test.settings.text("checkpoint.checkpoint_folder").unwrap_or_default();
         let root = root.trim_end_matches('/').to_string();
-        let items = Items { count, name: name.into(), size: Size::Fixed(0), present_percent: 0.0, ..Items::default() };
+        let items = Items {
+            count,
+            name: name.into(),
+            size: Size::Fixed(0),
+            present_percent: 0.0,
+            ..Items::default()
+        };
         let target = Target {
             name: name.into(),
             kind: TargetKind::FileSet { root, items },
@@ -294,9 +304,11 @@ impl Lowering<'_> {
         let chunk = bytes.min(WRITE_BYTES);
         let (count, rest) = (bytes / chunk.max(1), bytes % chunk.max(1));
         let write = |bytes| {
-            Operation { handle: Some(0), size: Size::Fixed(bytes), ..Operation::on(Verb::Write, target) }.step("write")
+            Operation { handle: Some(0), size: Size::Fixed(bytes), ..Operation::on(Verb::Write, target) }
+                .step("write")
         };
-        let create = Operation { item: Item::Index(index), handle: Some(0), ..Operation::on(Verb::Create, target) };
+        let create =
+            Operation { item: Item::Index(index), handle: Some(0), ..Operation::on(Verb::Create, target) };
         let on_file = |verb| Operation { handle: Some(0), ..Operation::on(verb, target) };
         let mut steps = vec![create.step("create")];
         steps.extend((count > 0).then(|| Step { repeat: count, ..write(chunk) }));

@@ -1,13 +1,15 @@
 //! DLIO: the benchmark of training input and checkpoints of deep learning, with its YAML, its overrides and its files of results.
 //!
 //! ```text
-//!   argv, YAML ─ command ─► Settings ─ test ─► DlioTest ─ lower ─► Plan ─► journals ─ steps ─► results ─ report ─► log, JSON
+//!   argv, YAML ─ command ─► Settings ─ test ─► DlioTest ─ lower ─► Plan ─► journals
+//!   journals ─ steps ─► results ─ report ─► log, JSON
 //! ```
 //! Computing is a sleep, as in the original; no framework is needed. What is measured follows release 2.0.0, which can be
 //! installed and compared with.
 
 pub(crate) mod advice;
 pub mod command;
+pub mod data;
 pub mod lower;
 pub mod options;
 pub mod report;
@@ -15,6 +17,7 @@ pub mod results;
 pub mod settings;
 pub mod steps;
 pub mod test;
+pub mod times;
 
 use iodyno_model::Diagnostic;
 

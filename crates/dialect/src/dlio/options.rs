@@ -64,8 +64,10 @@ const ENTRIES: &[Entry] = &[
     flag("workflow.train", "False", "epochs of training").under("workflow"),
     flag("workflow.evaluation", "False", "an evaluation after epochs").under("workflow"),
     flag("workflow.checkpoint", "False", "checkpoints are written").under("workflow"),
-    flag("workflow.debug", "False", "more messages, and a key to be pressed").ignored("nothing waits for a key; dlio.log has each step").under("workflow"),
-    flag("workflow.profiling", "False", "a profiler runs beside it").ignored("what the devices did is in every run: --also json=FILE").under("workflow"),
+    flag("workflow.debug", "False", "more messages, and a key to be pressed").ignored("nothing waits for a key; dlio.log has each step")
+        .under("workflow"),
+    flag("workflow.profiling", "False", "a profiler runs beside it").ignored("what the devices did is in every run: --also json=FILE")
+        .under("workflow"),
     flag("workflow.do_eval", "False", "an older name of evaluation").ignored(UNREAD).under("workflow"),
     key("storage.storage_type", Kind::Word(&[
         Word::new("local_fs", "files"),
@@ -81,12 +83,16 @@ const ENTRIES: &[Entry] = &[
     key("dataset.num_samples_per_file", POSITIVE, "1", "samples of a file").under("dataset"),
     key("dataset.num_subfolders_train", COUNT, "0", "folders that the training files are dealt to").under("dataset"),
     key("dataset.num_subfolders_eval", COUNT, "0", "folders that the evaluation files are dealt to").under("dataset"),
-    key("dataset.record_length", Kind::Decimal, "65536", "the length of a sample, bytes").also(&["dataset.record_length_bytes"]).under("dataset"),
-    key("dataset.record_length_stdev", Kind::Decimal, "0", "its standard deviation from file to file, bytes").also(&["dataset.record_length_bytes_stdev"]).under("dataset"),
-    key("dataset.record_length_resize", Kind::Decimal, "0", "the length that a sample has after it was prepared, bytes").also(&["dataset.record_length_bytes_resize"])
+    key("dataset.record_length", Kind::Decimal, "65536", "the length of a sample, bytes").also(&["dataset.record_length_bytes"])
+        .under("dataset"),
+    key("dataset.record_length_stdev", Kind::Decimal, "0", "its standard deviation from file to file, bytes")
+        .also(&["dataset.record_length_bytes_stdev"]).under("dataset"),
+    key("dataset.record_length_resize", Kind::Decimal, "0", "the length that a sample has after it was prepared, bytes")
+        .also(&["dataset.record_length_bytes_resize"])
         .ignored("samples are not prepared: rates count record_length, as DLIO's do").under("dataset"),
     key("dataset.file_prefix", Kind::Text, "img", "what names of files begin with").under("dataset"),
-    flag("dataset.keep_files", "True", "the data set stays; without it what this run made is removed, after Ctrl-C too").under("dataset"),
+    flag("dataset.keep_files", "True", "the data set stays; without it what this run made is removed, after Ctrl-C too")
+        .under("dataset"),
     key("dataset.compression", Kind::Word(&[
         Word::new("none", "samples as they are"),
         Word::new("gzip", "").refused("samples are random bytes, which no method makes smaller", "leave it out"),
@@ -98,11 +104,15 @@ const ENTRIES: &[Entry] = &[
     key("dataset.compression_level", COUNT, "4", "how hard they are packed").ignored("samples are not packed").under("dataset"),
     flag("dataset.enable_chunking", "False", "samples of hdf5 lie in chunks").under("dataset"),
     key("dataset.chunk_size", COUNT, "0", "the length of a chunk, bytes").under("dataset"),
-    key("dataset.generation_buffer_size", COUNT, "2147483648", "memory for generating").ignored("a file is never held in memory").under("dataset"),
+    key("dataset.generation_buffer_size", COUNT, "2147483648", "memory for generating").ignored("a file is never held in memory")
+        .under("dataset"),
     key("dataset.eval_num_samples_per_file", COUNT, "", "samples of an evaluation file").ignored(UNREAD).under("dataset"),
-    key("dataset.num_dset_per_record", POSITIVE, "1", "data sets of a record of hdf5").refused("a record is one data set", "leave it out").under("dataset"),
-    key("dataset.record_dims", Kind::List, "", "the shape of a record").refused("a record is a square or a line of bytes", "give record_length").under("dataset"),
-    key("dataset.record_element_type", Kind::Text, "uint8", "the type of its elements").refused("elements are bytes", "give record_length in bytes").under("dataset"),
+    key("dataset.num_dset_per_record", POSITIVE, "1", "data sets of a record of hdf5")
+        .refused("a record is one data set", "leave it out").under("dataset"),
+    key("dataset.record_dims", Kind::List, "", "the shape of a record")
+        .refused("a record is a square or a line of bytes", "give record_length").under("dataset"),
+    key("dataset.record_element_type", Kind::Text, "uint8", "the type of its elements")
+        .refused("elements are bytes", "give record_length in bytes").under("dataset"),
     key("reader.data_loader", Kind::Word(&[
         Word::new("pytorch", "whole batches by each of the readers in turn"),
         Word::new("tensorflow", "a stream of records; of other formats as pytorch"),
@@ -132,21 +142,28 @@ const ENTRIES: &[Entry] = &[
     ]), "multi", "how files are shared").under("reader"),
     key("reader.preprocess_time", Kind::Decimal, "0", "how long a reader works on a sample, s").under("reader"),
     key("reader.preprocess_time_stdev", Kind::Decimal, "0", "its standard deviation, s").under("reader"),
-    share("reader.preprocess_time.mean").under("reader"), share("reader.preprocess_time.stdev").under("reader"), law("reader.preprocess_time.type").under("reader"),
-    share("reader.preprocess_time.min").under("reader"), share("reader.preprocess_time.max").under("reader"), share("reader.preprocess_time.shape").under("reader"),
+    share("reader.preprocess_time.mean").under("reader"), share("reader.preprocess_time.stdev").under("reader"),
+    law("reader.preprocess_time.type").under("reader"),
+    share("reader.preprocess_time.min").under("reader"), share("reader.preprocess_time.max").under("reader"),
+    share("reader.preprocess_time.shape").under("reader"),
     share("reader.preprocess_time.scale").under("reader"), share("reader.preprocess_time.lam").under("reader"),
     flag("reader.odirect", "False", "past the page cache").under("reader"),
     flag("reader.dont_use_mmap", "False", "no mapping of indexed files").ignored("files are read, not mapped").under("reader"),
     flag("reader.pin_memory", "True", "memory that an accelerator reads").ignored("there is no accelerator").under("reader"),
     key("reader.multiprocessing_context", Kind::Text, "fork", "how readers are started").ignored("readers are threads").under("reader"),
-    key("reader.data_loader_sampler", Kind::Text, "", "whether samples are picked or gone through").ignored("the loader says it").under("reader"),
-    key("reader.data_loader_classname", Kind::Text, "", "a class that loads").refused(NO_PYTHON, "data_loader: pytorch").under("reader"),
-    key("reader.reader_classname", Kind::Text, "", "a class that reads").refused(NO_PYTHON, "format says how files are read").under("reader"),
+    key("reader.data_loader_sampler", Kind::Text, "", "whether samples are picked or gone through").ignored("the loader says it")
+        .under("reader"),
+    key("reader.data_loader_classname", Kind::Text, "", "a class that loads").refused(NO_PYTHON, "data_loader: pytorch")
+        .under("reader"),
+    key("reader.reader_classname", Kind::Text, "", "a class that reads").refused(NO_PYTHON, "format says how files are read")
+        .under("reader"),
     key("train.epochs", POSITIVE, "1", "how often the data set is gone through").under("train"),
     key("train.computation_time", Kind::Decimal, "0", "how long a step computes, s").under("train"),
     key("train.computation_time_stdev", Kind::Decimal, "0", "its standard deviation, s").under("train"),
-    share("train.computation_time.mean").under("train"), share("train.computation_time.stdev").under("train"), law("train.computation_time.type").under("train"),
-    share("train.computation_time.min").under("train"), share("train.computation_time.max").under("train"), share("train.computation_time.shape").under("train"),
+    share("train.computation_time.mean").under("train"), share("train.computation_time.stdev").under("train"),
+    law("train.computation_time.type").under("train"),
+    share("train.computation_time.min").under("train"), share("train.computation_time.max").under("train"),
+    share("train.computation_time.shape").under("train"),
     share("train.computation_time.scale").under("train"), share("train.computation_time.lam").under("train"),
     key("train.total_training_steps", ANY, "-1", "steps of an epoch, where they are fewer than the data set has").under("train"),
     key("train.total_eval_steps", ANY, "-1", "steps of the evaluation").ignored(UNREAD).under("train"),
@@ -154,8 +171,10 @@ const ENTRIES: &[Entry] = &[
     flag("train.seed_change_epoch", "True", "the order of files differs from epoch to epoch").under("train"),
     key("evaluation.eval_time", Kind::Decimal, "0", "how long a step of the evaluation computes, s").under("evaluation"),
     key("evaluation.eval_time_stdev", Kind::Decimal, "0", "its standard deviation, s").under("evaluation"),
-    share("evaluation.eval_time.mean").under("evaluation"), share("evaluation.eval_time.stdev").under("evaluation"), law("evaluation.eval_time.type").under("evaluation"),
-    share("evaluation.eval_time.min").under("evaluation"), share("evaluation.eval_time.max").under("evaluation"), share("evaluation.eval_time.shape").under("evaluation"),
+    share("evaluation.eval_time.mean").under("evaluation"), share("evaluation.eval_time.stdev").under("evaluation"),
+    law("evaluation.eval_time.type").under("evaluation"),
+    share("evaluation.eval_time.min").under("evaluation"), share("evaluation.eval_time.max").under("evaluation"),
+    share("evaluation.eval_time.shape").under("evaluation"),
     share("evaluation.eval_time.scale").under("evaluation"), share("evaluation.eval_time.lam").under("evaluation"),
     key("evaluation.eval_after_epoch", POSITIVE, "1", "the first epoch that is followed by an evaluation").under("evaluation"),
     key("evaluation.epochs_between_evals", POSITIVE, "1", "epochs from one evaluation to the next").under("evaluation"),
@@ -163,31 +182,44 @@ const ENTRIES: &[Entry] = &[
     key("checkpoint.checkpoint_folder", Kind::Path, "./checkpoints/", "the folder of checkpoints").under("checkpoint"),
     key("checkpoint.checkpoint_after_epoch", POSITIVE, "1", "the first epoch that ends with a checkpoint").under("checkpoint"),
     key("checkpoint.epochs_between_checkpoints", POSITIVE, "1", "epochs from one to the next").under("checkpoint"),
-    key("checkpoint.steps_between_checkpoints", ANY, "-1", "steps of an epoch from one to the next, in place of epochs").under("checkpoint"),
+    key("checkpoint.steps_between_checkpoints", ANY, "-1", "steps of an epoch from one to the next, in place of epochs")
+        .under("checkpoint"),
     key("checkpoint.type", Kind::Word(&[
         Word::new("rank_zero", "one rank writes its state"),
         Word::new("all_ranks", "each rank writes its state"),
     ]), "rank_zero", "who writes").under("checkpoint"),
     key("checkpoint.model_size", COUNT, "10240", "the parameters of the model, bytes").also(&["model.model_size"]).under("checkpoint"),
-    key("checkpoint.optimization_groups", Kind::List, "", "lengths of the optimiser's groups: each is written twice, and all of them together once more").also(&["model.optimization_groups"]).under("checkpoint"),
+    key("checkpoint.optimization_groups", Kind::List, "", "lengths of the optimiser's groups, each of which is written three times")
+        .also(&["model.optimization_groups"]).under("checkpoint"),
     key("checkpoint.num_layers", COUNT, "1", "files of layers").also(&["model.num_layers"]).under("checkpoint"),
-    key("checkpoint.layer_parameters", Kind::List, "17371,24740228", "lengths of what a layer consists of, bytes").also(&["model.layer_parameters"]).under("checkpoint"),
-    key("checkpoint.tensor_parallelism", POSITIVE, "1", "ranks that share a layer: so many further files").also(&["model.parallelism.tensor"]).under("checkpoint"),
-    key("checkpoint.pipeline_parallelism", POSITIVE, "1", "of so many ranks one writes layers").also(&["model.parallelism.pipeline"]).under("checkpoint"),
+    key("checkpoint.layer_parameters", Kind::List, "17371,24740228", "lengths of what a layer consists of, bytes")
+        .also(&["model.layer_parameters"]).under("checkpoint"),
+    key("checkpoint.tensor_parallelism", POSITIVE, "1", "ranks that share a layer: so many further files")
+        .also(&["model.parallelism.tensor"]).under("checkpoint"),
+    key("checkpoint.pipeline_parallelism", POSITIVE, "1", "of so many ranks one writes layers").also(&["model.parallelism.pipeline"])
+        .under("checkpoint"),
     flag("checkpoint.fsync", "False", "a checkpoint is made durable").under("checkpoint"),
-    key("checkpoint.checkpoint_mechanism_classname", Kind::Text, "", "a class that writes").refused(NO_PYTHON, "leave it out: files are written as PyTorch does").under("checkpoint"),
-    key("checkpoint.mode", Kind::Text, "default", "how ranks share a checkpoint").refused(ONLY_CHECKPOINTS.0, ONLY_CHECKPOINTS.1).under("checkpoint"),
-    key("checkpoint.num_checkpoints_write", ANY, "-1", "checkpoints without training").refused(ONLY_CHECKPOINTS.0, ONLY_CHECKPOINTS.1).under("checkpoint"),
-    key("checkpoint.num_checkpoints_read", ANY, "-1", "checkpoints that are read").refused(ONLY_CHECKPOINTS.0, ONLY_CHECKPOINTS.1).under("checkpoint"),
-    key("checkpoint.time_between_checkpoints", ANY, "-1", "pauses between them").refused(ONLY_CHECKPOINTS.0, ONLY_CHECKPOINTS.1).under("checkpoint"),
-    key("checkpoint.recovery_rank_shift", Kind::Flag, "False", "another node reads").refused(ONLY_CHECKPOINTS.0, ONLY_CHECKPOINTS.1).under("checkpoint"),
+    key("checkpoint.checkpoint_mechanism_classname", Kind::Text, "", "a class that writes")
+        .refused(NO_PYTHON, "leave it out: files are written as PyTorch does").under("checkpoint"),
+    key("checkpoint.mode", Kind::Text, "default", "how ranks share a checkpoint").refused(ONLY_CHECKPOINTS.0, ONLY_CHECKPOINTS.1)
+        .under("checkpoint"),
+    key("checkpoint.num_checkpoints_write", ANY, "-1", "checkpoints without training").refused(ONLY_CHECKPOINTS.0, ONLY_CHECKPOINTS.1)
+        .under("checkpoint"),
+    key("checkpoint.num_checkpoints_read", ANY, "-1", "checkpoints that are read").refused(ONLY_CHECKPOINTS.0, ONLY_CHECKPOINTS.1)
+        .under("checkpoint"),
+    key("checkpoint.time_between_checkpoints", ANY, "-1", "pauses between them").refused(ONLY_CHECKPOINTS.0, ONLY_CHECKPOINTS.1)
+        .under("checkpoint"),
+    key("checkpoint.recovery_rank_shift", Kind::Flag, "False", "another node reads").refused(ONLY_CHECKPOINTS.0, ONLY_CHECKPOINTS.1)
+        .under("checkpoint"),
     key("metric.au", Kind::Decimal, "0.9", "the utilisation that is expected, as a fraction").under("metric"),
     key("metric.exclude_start_steps", COUNT, "1", "first steps of a block that do not count for the utilisation").under("metric"),
     key("metric.exclude_end_steps", COUNT, "0", "last steps of a block that do not count for the utilisation").under("metric"),
     key("output.folder", Kind::Path, "", "where results go, in place of hydra's folder").under("output"),
     key("output.log_file", Kind::Text, "dlio.log", "the name of the log").under("output"),
-    key("profiling.profiler", Kind::Text, "iostat", "which profiler").ignored("what the devices did is in every run: --also json=FILE").under("profiling"),
-    key("profiling.iostat_devices", Kind::List, "", "whose devices").ignored("what the devices did is in every run: --also json=FILE").under("profiling"),
+    key("profiling.profiler", Kind::Text, "iostat", "which profiler").ignored("what the devices did is in every run: --also json=FILE")
+        .under("profiling"),
+    key("profiling.iostat_devices", Kind::List, "", "whose devices").ignored("what the devices did is in every run: --also json=FILE")
+        .under("profiling"),
 ];
 
 const ONLY_CHECKPOINTS: (&str, &str) =
@@ -202,7 +234,8 @@ const FORMATS: &[Word] = &[
     Word::new("jpeg", "a picture, read whole"),
     Word::new("png", "a picture, read whole"),
     Word::new("indexed_binary", "a sample is read at its place"),
-    Word::new("mmap_indexed_binary", "the same, mapped").refused("files are read, not mapped", "format: indexed_binary"),
+    Word::new("mmap_indexed_binary", "the same, mapped")
+        .refused("files are read, not mapped", "format: indexed_binary"),
     Word::new("hdf5_opt", "an older hdf5").refused("DLIO 2.0.0 does not serve it, either", "format: hdf5"),
     Word::new("synthetic", "no files").refused("without files nothing is measured", "format: npz"),
 ];

@@ -123,18 +123,28 @@ impl Report {
         let (set, memory) = (results.host_bytes() / GIB, results.memory_bytes() / GIB);
         let steps = format!(
             "Max steps per epoch: {} = {} * {} / {} / {} (samples per file * num files / batch size / comm size)",
-            test.train.steps, test.per_file(), test.train.files, test.train.batch, test.accelerators()
+            test.train.steps,
+            test.per_file(),
+            test.train.files,
+            test.train.batch,
+            test.accelerators()
         );
         self.tell(self.start.at_unix_ns, &steps, output)?;
         if test.evaluates {
             let eval = format!(
                 "Steps per eval: {} = {} * {} / {} / {} (samples per file * num files / batch size eval / comm size)",
-                test.valid.steps, test.per_file(), test.valid.files, test.valid.batch, test.accelerators()
+                test.valid.steps,
+                test.per_file(),
+                test.valid.files,
+                test.valid.batch,
+                test.accelerators()
             );
             self.tell(self.start.at_unix_ns, &eval, output)?;
         }
         let memories = vec![format!("{memory}"); results.hosts() as usize].join(", ");
-        let size = format!("Total amount of data each host will consume is {set} GB; each host has [{memories}] GB memory");
+        let size = format!(
+            "Total amount of data each host will consume is {set} GB; each host has [{memories}] GB memory"
+        );
         self.say(Level::Output, &size, output)?;
         if set <= memory {
             let warning = "The amount of dataset is smaller than the host memory; data might be cached after the first epoch. \
@@ -142,7 +152,9 @@ impl Report {
             self.say(Level::Warning, warning, output)?;
         } else if set < memory * MEMORY_TIMES && self.context.talks {
             let times = set / memory;
-            let warning = format!("The dataset is {times:.1} times the host memory: MLPerf Storage demands {MEMORY_TIMES:.0} times");
+            let warning = format!(
+                "The dataset is {times:.1} times the host memory: MLPerf Storage demands {MEMORY_TIMES:.0} times"
+            );
             self.say(Level::Warning, &warning, output)?;
         }
         Ok(())
@@ -188,7 +200,11 @@ impl Report {
                 let block = self.epochs.get(&phase.epoch).and_then(|epoch| epoch.train.ranks.values().next());
                 let block = block.map_or(1, |steps| steps.blocks.len());
                 self.told_checkpoint(times.line_unix_ns, (block, phase.steps, phase.epoch), output)?;
-                self.tell(self.ended_unix_ns, &format!("Ending checkpoint {block} for epoch {}", phase.epoch), output)?;
+                self.tell(
+                    self.ended_unix_ns,
+                    &format!("Ending checkpoint {block} for epoch {}", phase.epoch),
+                    output,
+                )?;
                 let saved = Some((times.line_unix_ns, times.elapsed_ns));
                 self.epochs.entry(phase.epoch).or_default().saved = saved;
             }
@@ -206,10 +222,19 @@ impl Report {
         (block, steps, epoch): (usize, u64, u32),
         output: &mut Output<'_>,
     ) -> io::Result<()> {
-        self.tell(at, &format!("Starting checkpoint {block} after total step {steps} for epoch {epoch}"), output)
+        self.tell(
+            at,
+            &format!("Starting checkpoint {block} after total step {steps} for epoch {epoch}"),
+            output,
+        )
     }
 
-    fn told_training(&self, phase: &DlioPhase, times: &PhaseTimes, output: &mut Output<'_>) -> io::Result<()> {
+    fn told_training(
+        &self,
+        phase: &DlioPhase,
+        times: &PhaseTimes,
+        output: &mut Output<'_>,
+    ) -> io::Result<()> {
         let (epoch, line) = (phase.epoch, times.line_unix_ns);
         let at = |s: f64| line + (s * 1e9) as u64;
         let steps = match self.context.test.settings.number("train.total_training_steps") {
@@ -235,7 +260,11 @@ impl Report {
             self.tell(at(block.ended_s), &ending, output)?;
             let head = format!("Epoch {epoch} - Block {number} [Training]");
             let utilised = times.utilised(block);
-            self.tell(at(block.ended_s), &format!("{head} Accelerator Utilization [AU] (%): {utilised:.4}"), output)?;
+            self.tell(
+                at(block.ended_s),
+                &format!("{head} Accelerator Utilization [AU] (%): {utilised:.4}"),
+                output,
+            )?;
             let rate = block.samples_per_second(times.batch) * accelerators;
             self.tell(at(block.ended_s), &format!("{head} Throughput (samples/second): {rate:.4}"), output)?;
             if let Some((from, to)) = block.saved {
@@ -243,7 +272,10 @@ impl Report {
                 self.tell(at(to), &format!("Ending checkpoint {number} for epoch {epoch}"), output)?;
             }
         }
-        let ending = format!("Ending epoch {epoch} - {taken} steps completed in {:.2} s", times.elapsed_ns as f64 / 1e9);
+        let ending = format!(
+            "Ending epoch {epoch} - {taken} steps completed in {:.2} s",
+            times.elapsed_ns as f64 / 1e9
+        );
         self.tell(line + times.elapsed_ns, &ending, output)
     }
 
@@ -252,18 +284,25 @@ impl Report {
         let mut lines = Vec::new();
         for (rank, steps) in &times.ranks {
             let each = steps.blocks.iter().flat_map(|block| &block.steps);
-            lines.extend(each.enumerate().map(|(index, step)| (step.ended_s, *rank, index + 1, step.whole_s)));
+            lines
+                .extend(each.enumerate().map(|(index, step)| (step.ended_s, *rank, index + 1, step.whole_s)));
         }
         lines.sort_by(|one, other| one.0.total_cmp(&other.0));
         for (ended_s, rank, step, whole_s) in lines {
             let at = time(times.line_unix_ns + (ended_s * 1e9) as u64, self.context.east_s);
-            let text = format!("{at} Rank {rank} step {step} processed {} samples in {whole_s} s", times.batch);
+            let text =
+                format!("{at} Rank {rank} step {step} processed {} samples in {whole_s} s", times.batch);
             self.say(Level::Info, &text, output)?;
         }
         Ok(())
     }
 
-    fn told_evaluation(&self, phase: &DlioPhase, times: &PhaseTimes, output: &mut Output<'_>) -> io::Result<()> {
+    fn told_evaluation(
+        &self,
+        phase: &DlioPhase,
+        times: &PhaseTimes,
+        output: &mut Output<'_>,
+    ) -> io::Result<()> {
         let (line, end) = (times.line_unix_ns, times.line_unix_ns + times.elapsed_ns);
         let (utilised, rate) = times.of_all();
         self.tell(line, &format!("Starting eval - {} steps expected", phase.steps), output)?;
@@ -283,7 +322,11 @@ impl Report {
         let json = |tree: crate::json_tree::JsonTree| tree.print(&PYTHON);
         self.write("summary.json", &json(results.summary()), output)?;
         self.write("per_epoch_stats.json", &json(results.per_epoch()), output)?;
-        let ranks: Vec<u32> = self.epochs.values().next().map_or(Vec::new(), |epoch| epoch.train.ranks.keys().copied().collect());
+        let ranks: Vec<u32> = self
+            .epochs
+            .values()
+            .next()
+            .map_or(Vec::new(), |epoch| epoch.train.ranks.keys().copied().collect());
         for rank in ranks {
             self.write(&format!("{rank}_output.json"), &json(results.of_rank(rank)), output)?;
         }
@@ -303,17 +346,23 @@ impl Report {
             return Ok(());
         }
         let latest = self.epochs.iter().filter_map(|(epoch, times)| Some((*epoch, times.train.latest()?)));
-        let Some((epoch, (rank, load, whole))) = latest.max_by(|(_, one), (_, other)| one.1.total_cmp(&other.1)) else {
+        let Some((epoch, (rank, load, whole))) =
+            latest.max_by(|(_, one), (_, other)| one.1.total_cmp(&other.1))
+        else {
             return Ok(());
         };
         if whole <= 0.0 || load / whole * 100.0 < LATE_PERCENT {
             return Ok(());
         }
         let because = match self.busy_percent {
-            busy if busy >= BUSY_PERCENT => format!("readers took {busy:.0} % of the processors, which limit"),
+            busy if busy >= BUSY_PERCENT => {
+                format!("readers took {busy:.0} % of the processors, which limit")
+            }
             _ => "the storage or the way to it limits: processors were free".into(),
         };
-        let text = format!("Rank {rank} waited longest: {load:.2} of {whole:.2} s for its batches in epoch {epoch}; {because}.");
+        let text = format!(
+            "Rank {rank} waited longest: {load:.2} of {whole:.2} s for its batches in epoch {epoch}; {because}."
+        );
         self.say(Level::Output, &text, output)
     }
 }

@@ -287,13 +287,15 @@ impl Results<'_> {
     }
 
     fn epoch_of_rank(&self, rank: u32, times: &EpochTimes) -> JsonTree {
-        let mut lists = ["load", "proc", "throughput", "au", "compute"].map(|name| (name, JsonTree::Object(Vec::new())));
+        let mut lists =
+            ["load", "proc", "throughput", "au", "compute"].map(|name| (name, JsonTree::Object(Vec::new())));
         let mut add = |phase: &PhaseTimes, name: &dyn Fn(usize) -> String| {
             for (index, block) in phase.ranks.get(&rank).iter().flat_map(|steps| &steps.blocks).enumerate() {
                 let each = |value: fn(&super::steps::StepTimes) -> f64| -> JsonTree {
                     block.steps.iter().map(|step| JsonTree::from(value(step))).collect()
                 };
-                let computed = block.steps.iter().map(|step| phase.nominal_s.unwrap_or(step.compute_s).into());
+                let computed =
+                    block.steps.iter().map(|step| phase.nominal_s.unwrap_or(step.compute_s).into());
                 let values = [
                     each(|step| step.load_s),
                     each(|step| step.whole_s),
@@ -363,7 +365,9 @@ pub fn time(unix_ns: u64, east_s: i64) -> String {
 fn facts(text: &str) -> JsonTree {
     let mut fields: Vec<(String, String)> = Vec::new();
     for line in text.lines() {
-        let Some((name, value)) = line.split_once(':').filter(|(_, value)| !value.contains(':')) else { continue };
+        let Some((name, value)) = line.split_once(':').filter(|(_, value)| !value.contains(':')) else {
+            continue;
+        };
         let (name, value) = (name.trim().to_string(), value.trim().to_string());
         if name == "processor" {
             continue;

@@ -45,7 +45,11 @@ impl AcceleratorSteps {
     pub fn add(&mut self, part: &JournalPart, phase: &DlioPhase) {
         if self.blocks.is_empty() {
             self.since_s = part.began_ns as f64 / 1e9;
-            self.blocks.push(BlockTimes { began_s: self.since_s, ended_s: self.since_s, ..BlockTimes::default() });
+            self.blocks.push(BlockTimes {
+                began_s: self.since_s,
+                ended_s: self.since_s,
+                ..BlockTimes::default()
+            });
         }
         for entry in &part.entries {
             let JournalEntry::Done { at_ns, verb, latency_ns, .. } = entry else { continue };

@@ -3,9 +3,12 @@
 //! Judges keys against each other, against the world and against what is in the data folder; refuses to know how anything is
 //! carried out.
 
-use iodyno_model::{Diagnostic, Lasting, Origin, SampleAccess, Size};
+use iodyno_model::dataset::{DatasetFormat, SampleFile};
+use iodyno_model::reflect::Reflect as _;
+use iodyno_model::{Diagnostic, Lasting, Origin, Size, TrainingInput};
 
 use super::command::DlioConfig;
+use super::data::DlioSet;
 use super::settings::{Settings, lengths};
 use crate::Loader;
 
@@ -13,12 +16,11 @@ use crate::Loader;
 const EPOCHS_MOST: i64 = 1000;
 /// Samples of a data set: their order is held in memory.
 const SAMPLES_MOST: u64 = 200_000_000;
+/// Files of all checkpoints of an epoch.
+const SAVED_FILES_MOST: u64 = 10_000;
 /// Accelerators of one machine, and readers of each.
 const ACCELERATORS_MOST: u64 = 16_384;
 const READERS_MOST: i64 = 1024;
-/// Poisson's mean, as far as it is drawn.
-const POISSON_MOST: f64 = 700.0;
-const S: f64 = 1e9;
 
 /// A run, judged.
 #[derive(Clone, Debug, Default)]
@@ -56,19 +58,6 @@ pub struct DlioTest {
     pub output: String,
     pub log: String,
     pub warnings: Vec<String>,
-}
-
-/// A data set: of training or of evaluation.
-#[derive(Clone, Debug, Default)]
-pub struct DlioSet {
-    pub folder: String,
-    pub files: u64,
-    /// The number of files that their names say.
-    pub of: u64,
-    pub subfolders: u64,
-    pub batch: u32,
-    /// Steps of an epoch.
-    pub steps: u64,
 }
 
 /// In which order something is taken.
@@ -116,7 +105,8 @@ impl DlioTest {
     pub fn save_steps(&self) -> Option<Vec<u64>> {
         let every = self.settings.number("checkpoint.steps_between_checkpoints");
         let every = u64::try_from(every).ok().filter(|_| self.checkpoints)?;
-        let steps = (1..).map(|number| number * every).take_while(|step| every > 0 && *step <= self.train.steps);
+        let steps =
+            (1..).map(|number| number * every).take_while(|step| every > 0 && *step <= self.train.steps);
         Some(steps.collect())
     }
 
@@ -195,19 +185,19 @@ pub fn judge(config: &DlioConfig, loader: &mut dyn Loader) -> Result<DlioTest, V
     Ok(test)
 }
 
-struct DlioJudge<'a> {
-    settings: &'a Settings,
-    wrong: Vec<Diagnostic>,
-    warnings: Vec<String>,
+pub struct DlioJudge<'a> {
+    pub settings: &'a Settings,
+    pub wrong: Vec<Diagnostic>,
+    pub warnings: Vec<String>,
 }
 
 impl DlioJudge<'_> {
-    fn refuse(&mut self, name: &str, what: impl Into<String>, hint: impl Into<String>) {
+    pub fn refuse(&mut self, name: &str, what: impl Into<String>, hint: impl Into<String>) {
         self.wrong.push(Diagnostic::error(&self.origin(name), what).hint(hint));
     }
 
     /// Where a key was said; of a default its name.
-    fn origin(&self, name: &str) -> Origin {
+    pub fn origin(&self, name: &str) -> Origin {
         match self.settings.origin(name) {
             Origin::Default => Origin::argument(name),
             origin => origin,
@@ -223,19 +213,35 @@ impl DlioJudge<'_> {
             }
             let number = self.settings.number(entry.name);
             if number < least || number > most {
-                let range = if most == i64::MAX { format!("at least {least}") } else { format!("from {least} to {most}") };
-                self.refuse(entry.name, format!("{} = {number}: expected a number {range}", entry.name), entry.help);
+                let range = if most == i64::MAX {
+                    format!("at least {least}")
+                } else {
+                    format!("from {least} to {most}")
+                };
+                self.refuse(
+                    entry.name,
+                    format!("{} = {number}: expected a number {range}", entry.name),
+                    entry.help,
+                );
             }
         }
         for (name, most) in [("train.epochs", EPOCHS_MOST), ("reader.read_threads", READERS_MOST)] {
             let number = self.settings.number(name);
             if number > most {
-                self.refuse(name, format!("{name} = {number}: at most {most}"), format!("++workload.{name}={most}"));
+                self.refuse(
+                    name,
+                    format!("{name} = {number}: at most {most}"),
+                    format!("++workload.{name}={most}"),
+                );
             }
         }
         let length = self.settings.decimal("dataset.record_length");
         if !(1.0..1e15).contains(&length) {
-            self.refuse("dataset.record_length", format!("a sample of {length} bytes"), "give its length in bytes");
+            self.refuse(
+                "dataset.record_length",
+                format!("a sample of {length} bytes"),
+                "give its length in bytes",
+            );
         }
     }
 
@@ -244,7 +250,10 @@ impl DlioJudge<'_> {
         match text.parse::<u32>().ok().filter(|count| (1..=ACCELERATORS_MOST).contains(&u64::from(*count))) {
             Some(count) => count,
             None => {
-                let wrong = Diagnostic::error(&Origin::argument(&format!("threads={text}")), "expected a number of accelerators");
+                let wrong = Diagnostic::error(
+                    &Origin::argument(&format!("threads={text}")),
+                    "expected a number of accelerators",
+                );
                 self.wrong.push(wrong.hint("--also threads=4 gives each rank four accelerators"));
                 1
             }
@@ -267,9 +276,40 @@ impl DlioJudge<'_> {
                 "++workload.framework=tensorflow ++workload.reader.data_loader=tensorflow, or another format",
             );
         }
-        match format {
-            "tfrecord" => SampleAccess::Stream,
-            _ => SampleAccess::Item,
+        let per_file = self.settings.count("dataset.num_samples_per_file");
+        let kind = DatasetFormat::named(format).unwrap_or_default();
+        let mut file = SampleFile::new(kind, per_file);
+        if self.settings.flag("dataset.enable_chunking") {
+            file.chunk_bytes = self.settings.count("dataset.chunk_size");
+        }
+        if kind.is_picture() && per_file > 1 {
+            self.refuse(
+                "dataset.num_samples_per_file",
+                format!("a file of {format} is one sample"),
+                "++workload.dataset.num_samples_per_file=1",
+            );
+        }
+        let size = self.sample_size();
+        let is_drawn = !matches!(size, Size::Fixed(_));
+        if let Err(why) = file.read_by(&mut TrainingInput::blank(), &size) {
+            self.refuse("dataset.record_length_stdev", why, "++workload.dataset.record_length_stdev=0");
+        } else if is_drawn && per_file > 1 && kind == DatasetFormat::Tfrecord {
+            let what = "several records of a drawn length in a file are no stream whose length is known";
+            self.refuse("dataset.record_length_stdev", what, "++workload.dataset.record_length_stdev=0");
+        }
+        (file, size)
+    }
+
+    /// DLIO's samples are squares, of which both sides are drawn.
+    fn sample_size(&self) -> Size {
+        let side = (self.settings.decimal("dataset.record_length") as u64).isqrt().max(1);
+        match self.settings.decimal("dataset.record_length_stdev") {
+            deviation if deviation > 0.0 => {
+                let (mean_bytes, deviation_bytes) =
+                    ((side * side) as f64, deviation / std::f64::consts::SQRT_2);
+                Size::Normal { mean_bytes, deviation_bytes }
+            }
+            _ => Size::Fixed(side * side),
         }
     }
 
@@ -289,50 +329,10 @@ impl DlioJudge<'_> {
         })
     }
 
-    /// A time that is always the same, or drawn.
-    fn lasting(&mut self, name: &str) -> Lasting {
-        let of = |part: &str| self.settings.decimal(&format!("{name}{part}"));
-        let given = |part: &str| self.settings.is_given(&format!("{name}{part}"));
-        let mean = if given(".mean") { of(".mean") } else { of("") };
-        let deviation = if given(".stdev") { of(".stdev") } else if given("_stdev") { of("_stdev") } else { 0.0 };
-        let fixed = Lasting { ns: (mean * S) as u64, drawn: None };
-        let normal = || Size::Normal { mean_bytes: mean * S, deviation_bytes: deviation * S };
-        let gamma = |shape: f64, scale: f64| Size::Gamma { mean_bytes: shape * scale * S, shape };
-        let text = self.settings.text(&format!("{name}.type")).unwrap_or_default();
-        let (size, needed): (Size, &[&str]) = match text {
-            "uniform" => {
-                let (least, most) = ((of(".min") * S) as u64, (of(".max") * S) as u64);
-                if least > most {
-                    let what = format!("{name}: min is above max");
-                    self.refuse(&format!("{name}.min"), what, "give min and max in seconds");
-                    return fixed;
-                }
-                (Size::Uniform { least_bytes: least, most_bytes: most, step_bytes: 1 }, &[".max"])
-            }
-            "gamma" => (gamma(of(".shape"), of(".scale")), &[".shape", ".scale"]),
-            "exponential" => (gamma(1.0, of(".scale")), &[".scale"]),
-            "poisson" => (Size::Poisson { mean: of(".lam") }, &[".lam"]),
-            "normal" if deviation > 0.0 => (normal(), &[]),
-            "" if deviation > 0.0 => (normal(), &[]),
-            _ => return fixed,
-        };
-        for part in needed.iter().filter(|part| of(part) <= 0.0) {
-            let what = format!("{name}: the distribution {text} needs {}", &part[1..]);
-            self.wrong.push(
-                Diagnostic::error(&self.origin(&format!("{name}.type")), what).hint(format!("++workload.{name}{part}=0.1")),
-            );
-            return fixed;
-        }
-        if text == "poisson" && of(".lam") > POISSON_MOST {
-            let what = format!("{name}: a mean of {} s", of(".lam"));
-            self.refuse(&format!("{name}.lam"), what, format!("at most {POISSON_MOST}"));
-        }
-        Lasting { ns: 0, drawn: Some((size, if text == "poisson" { S } else { 1.0 })) }
-    }
-
     /// How samples are fetched ahead, as the framework's loader does it.
     fn loading(&mut self, test: &mut DlioTest) {
-        let (threads, ahead) = (self.settings.count("reader.read_threads") as u32, self.settings.count("reader.prefetch_size"));
+        let (threads, ahead) =
+            (self.settings.count("reader.read_threads") as u32, self.settings.count("reader.prefetch_size"));
         let ahead = u32::try_from(ahead).unwrap_or(u32::MAX);
         let is_stream = test.access == SampleAccess::Stream;
         // TensorFlow's loader has one reader at least.
@@ -354,7 +354,11 @@ impl DlioJudge<'_> {
         let (part, folder) = if training { ("train", "train") } else { ("eval", "valid") };
         let data = self.settings.text("dataset.data_folder").unwrap_or_default().trim_end_matches('/');
         let root = self.settings.text("storage.storage_root").unwrap_or_default().trim_end_matches('/');
-        let data = if data.starts_with('/') || matches!(root, "" | ".") { data.into() } else { format!("{root}/{data}") };
+        let data = if data.starts_with('/') || matches!(root, "" | ".") {
+            data.into()
+        } else {
+            format!("{root}/{data}")
+        };
         let files = self.settings.count(&format!("dataset.num_files_{part}"));
         let batch = if training { "reader.batch_size" } else { "reader.batch_size_eval" };
         let batch = self.settings.count(batch).max(1);
@@ -380,19 +384,36 @@ impl DlioJudge<'_> {
             );
         }
         if test.accelerators() > ACCELERATORS_MOST {
-            self.refuse("train", format!("{} accelerators", test.accelerators()), format!("at most {ACCELERATORS_MOST}"));
+            self.refuse(
+                "train",
+                format!("{} accelerators", test.accelerators()),
+                format!("at most {ACCELERATORS_MOST}"),
+            );
         }
         if !test.trains {
             return;
         }
         let samples = test.train.files.saturating_mul(test.per_file());
-        if samples > SAMPLES_MOST {
-            let what = format!("a data set of {samples} samples, whose order cannot be held in memory");
-            self.refuse("dataset.num_files_train", what, format!("at most {SAMPLES_MOST}: fewer files, or fewer samples in each"));
+        for (name, files) in [("num_files_train", test.train.files), ("num_files_eval", test.valid.files)] {
+            let samples = files.saturating_mul(test.per_file());
+            if samples > SAMPLES_MOST {
+                let what = format!("a data set of {samples} samples, whose order cannot be held in memory");
+                let hint = format!("at most {SAMPLES_MOST}: fewer files, or fewer samples in each");
+                self.refuse(&format!("dataset.{name}"), what, hint);
+            }
         }
+        self.saved(test);
         if test.train.steps == 0 {
-            let what = format!("{samples} samples are no batch of {} for each of {} accelerators", test.train.batch, test.accelerators());
-            self.refuse("dataset.num_files_train", what, "more files, a smaller reader.batch_size, or fewer accelerators");
+            let what = format!(
+                "{samples} samples are no batch of {} for each of {} accelerators",
+                test.train.batch,
+                test.accelerators()
+            );
+            self.refuse(
+                "dataset.num_files_train",
+                what,
+                "more files, a smaller reader.batch_size, or fewer accelerators",
+            );
         }
         let wanted = self.settings.number("train.total_training_steps");
         if wanted > 0 && wanted as u64 > test.train.steps {
@@ -400,59 +421,45 @@ impl DlioJudge<'_> {
             self.refuse("train.total_training_steps", what, "more files, or fewer steps");
         }
         if test.evaluates && test.valid.steps == 0 {
-            let what = format!("{} files are no batch of {} to be evaluated by each accelerator", test.valid.files, test.valid.batch);
-            self.refuse("dataset.num_files_eval", what, "++workload.dataset.num_files_eval=8, or ++workload.workflow.evaluation=False");
+            let what = format!(
+                "{} files are no batch of {} to be evaluated by each accelerator",
+                test.valid.files, test.valid.batch
+            );
+            self.refuse(
+                "dataset.num_files_eval",
+                what,
+                "++workload.dataset.num_files_eval=8, or ++workload.workflow.evaluation=False",
+            );
         }
     }
 
-    /// What is in the data folder.
-    fn found(&mut self, test: &mut DlioTest, loader: &mut dyn Loader) {
-        let wanted = self.settings.number("train.total_training_steps");
-        if wanted > 0 {
-            test.train.steps = wanted as u64;
+    /// How much is written by checkpoints.
+    fn saved(&mut self, test: &DlioTest) {
+        let of = |name: &str| self.settings.count(&format!("checkpoint.{name}"));
+        let layers = of("num_layers").saturating_add(of("tensor_parallelism"));
+        let every = u64::try_from(self.settings.number("checkpoint.steps_between_checkpoints")).unwrap_or(0);
+        let each = if test.checkpoints && every > 0 { test.train.steps / every } else { 1 };
+        let files = layers.saturating_add(2).saturating_mul(each);
+        if test.checkpoints && files > SAVED_FILES_MOST {
+            let what = format!("{files} files of checkpoints in an epoch");
+            let hint =
+                format!("at most {SAVED_FILES_MOST}: raise steps_between_checkpoints, or lower num_layers");
+            self.refuse("checkpoint.steps_between_checkpoints", what, hint);
         }
-        // A simulated device holds whatever is asked of it.
-        if test.generates || loader.also("on").is_some() {
-            return;
+        let is_split = test.saves_all_ranks() && of("pipeline_parallelism") > 1;
+        if test.checkpoints && is_split {
+            let what = "not all ranks write layers: checkpoints of divided models are a command of their own";
+            self.refuse(
+                "checkpoint.pipeline_parallelism",
+                what,
+                "iodyno checkpoint, or pipeline_parallelism: 1",
+            );
         }
-        let mut sets = vec![("training", &mut test.train)];
-        if test.evaluates {
-            sets.push(("evaluation", &mut test.valid));
-        }
-        let (format, prefix) = (self.settings.text("dataset.format").unwrap_or_default(), self.settings.text("dataset.file_prefix").unwrap_or_default());
-        for (name, set) in sets {
-            let folder = if set.subfolders > 0 { format!("{}/{}", set.folder, subfolder(0, set.subfolders)) } else { set.folder.clone() };
-            let names = loader.list(&folder).unwrap_or_default();
-            let numbered: Vec<u64> = names.iter().filter_map(|file| count_of(file, prefix, format)).collect();
-            let most = numbered.iter().copied().max().unwrap_or(0);
-            let there = numbered.iter().filter(|of| **of == most).count() as u64;
-            let expected = if set.subfolders > 0 { set.files.div_ceil(set.subfolders) } else { set.files };
-            if there < expected {
-                let origin = self.origin("dataset.data_folder");
-                let message = format!("Not enough {name} dataset is found: {there} of {expected} files `{prefix}_*_of_*.{format}` in {folder}");
-                self.wrong.push(Diagnostic::error(&origin, message).hint("Please run the code with ++workload.workflow.generate_data=True"));
-            }
-            if most > set.files {
-                self.warnings.push(format!(
-                    "Number of files for {name} in {} ({most}) is more than requested ({}). A subset of files will be used ",
-                    set.folder, set.files
-                ));
-            }
-            set.of = most.max(set.files);
+        if test.checkpoints && every > 0 && test.ranks > 1 && !test.saves_all_ranks() {
+            let what =
+                "under a launcher other ranks do not wait in the middle of an epoch for the one that writes";
+            let hint = "checkpoint.type: all_ranks, checkpoints after epochs, or --also threads=N without a launcher";
+            self.refuse("checkpoint.steps_between_checkpoints", what, hint);
         }
     }
-}
-
-/// The name of a folder by its number.
-pub fn subfolder(number: u64, of: u64) -> String {
-    let digits = of.to_string().len();
-    format!("{number:0digits$}")
-}
-
-/// How many files there are, as the name of one says.
-fn count_of(name: &str, prefix: &str, format: &str) -> Option<u64> {
-    let rest = name.strip_prefix(prefix)?.strip_prefix('_')?.strip_suffix(format)?.strip_suffix('.')?;
-    let (number, of) = rest.split_once("_of_")?;
-    number.bytes().all(|digit| digit.is_ascii_digit()).then_some(())?;
-    of.parse().ok()
 }

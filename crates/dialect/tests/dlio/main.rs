@@ -25,7 +25,10 @@ impl World {
 
 impl Loader for World {
     fn read(&mut self, path: &str) -> Result<Vec<u8>, String> {
-        self.files.get(path).map(|text| text.clone().into_bytes()).ok_or_else(|| "no such file or directory".into())
+        self.files
+            .get(path)
+            .map(|text| text.clone().into_bytes())
+            .ok_or_else(|| "no such file or directory".into())
     }
     fn list(&mut self, path: &str) -> Result<Vec<String>, String> {
         self.folders.get(path).cloned().ok_or_else(|| "no such file or directory".into())
@@ -116,11 +119,26 @@ fn golden_plans() {
     let mut found = String::new();
     for (line, threads) in [
         ("workload=small.yaml", "1"),
-        ("workload=small.yaml ++workload.checkpoint.steps_between_checkpoints=2 ++workload.train.epochs=1 ++workload.workflow.evaluation=False", "2"),
-        ("workload=small.yaml ++workload.checkpoint.type=all_ranks ++workload.checkpoint.fsync=True ++workload.workflow.generate_data=False \
-          ++workload.train.epochs=1", "2"),
-        ("workload=cosmoflow_h100 ++workload.workflow.generate_data=True ++workload.dataset.num_files_train=100 ++workload.train.epochs=1", "2"),
-        ("workload=resnet50_a100 ++workload.workflow.generate_data=True ++workload.dataset.num_files_train=2 ++workload.train.epochs=1", "1"),
+        (
+            "workload=small.yaml ++workload.checkpoint.steps_between_checkpoints=2 ++workload.train.epochs=1 \
+             ++workload.workflow.evaluation=False",
+            "2",
+        ),
+        (
+            "workload=small.yaml ++workload.checkpoint.type=all_ranks ++workload.checkpoint.fsync=True \
+             ++workload.workflow.generate_data=False ++workload.train.epochs=1",
+            "2",
+        ),
+        (
+            "workload=cosmoflow_h100 ++workload.workflow.generate_data=True ++workload.dataset.num_files_train=100 \
+             ++workload.train.epochs=1",
+            "2",
+        ),
+        (
+            "workload=resnet50_a100 ++workload.workflow.generate_data=True ++workload.dataset.num_files_train=2 \
+             ++workload.train.epochs=1",
+            "1",
+        ),
         ("workload=unet3d_h100 ++workload.workflow.generate_data=True ++workload.workflow.train=False", "1"),
     ] {
         let mut world = World::with("small.yaml", SMALL);
@@ -139,7 +157,8 @@ fn golden_plans() {
 #[test]
 fn wrong_configurations_have_one_message_with_its_place_and_a_hint() {
     let mut found = String::new();
-    let mut told = |line: &str, world: &mut World| found += &format!("$ dlio {line}\n{}\n", refused(line, world));
+    let mut told =
+        |line: &str, world: &mut World| found += &format!("$ dlio {line}\n{}\n", refused(line, world));
     for line in [
         "workload=unet3d_h10",
         "workload=unet3d",
@@ -178,34 +197,38 @@ fn wrong_configurations_have_one_message_with_its_place_and_a_hint() {
         "dataset: {record_length: {mean: 1}}\n",
         "train:\n epochs: [1\n",
         "train: {epochs: 1}\ntrain: {epochs: 2}\n",
+        "dataset: {format: jpeg, num_samples_per_file: 2}\nworkflow: {generate_data: True}\n",
     ] {
-        let shown = text.replace('\n', "\\n");
-        let line = "workload=w.yaml";
-        found_of(&mut told, &shown, line, text);
+        told("workload=w.yaml", &mut World::with("w.yaml", text));
     }
     golden("golden/dlio/wrong.txt", &found);
-}
-
-fn found_of(told: &mut impl FnMut(&str, &mut World), _shown: &str, line: &str, text: &str) {
-    told(line, &mut World::with("w.yaml", text));
 }
 
 #[test]
 fn a_data_set_of_more_files_is_used_in_part_and_told() {
     let mut world = World::with("small.yaml", SMALL);
-    let names = |count: u64| (0..count).map(|number| format!("img_{number:02}_of_{count}.npz")).collect::<Vec<_>>();
-    world.folders = [("data/small/train".to_string(), names(30)), ("data/small/valid".to_string(), names(10))].into();
+    let names =
+        |count: u64| (0..count).map(|number| format!("img_{number:02}_of_{count}.npz")).collect::<Vec<_>>();
+    world.folders =
+        [("data/small/train".to_string(), names(30)), ("data/small/valid".to_string(), names(10))].into();
     let line = "workload=small.yaml ++workload.workflow.generate_data=False";
     let text = printed(line, &mut world);
     assert!(text.contains("_of_30.npz") && text.contains("_of_10.npz"), "{text}");
     world.folders.insert("data/small/train".into(), names(20));
     let text = refused(line, &mut world);
-    assert!(text.contains("Not enough training dataset is found: 20 of 24") && text.contains("generate_data=True"), "{text}");
+    assert!(
+        text.contains("Not enough training dataset is found: 20 of 24")
+            && text.contains("generate_data=True"),
+        "{text}"
+    );
 }
 
 #[test]
 fn keys_of_the_file_are_taken_and_overridden() {
-    let mut world = World::with("conf/workload/mine.yaml", "model: {name: m}\ntrain: {epochs: 3}\nworkflow: {train: True, generate_data: True}\n");
+    let mut world = World::with(
+        "conf/workload/mine.yaml",
+        "model: {name: m}\ntrain: {epochs: 3}\nworkflow: {train: True, generate_data: True}\n",
+    );
     let text = printed("--config-dir conf workload=mine workload.train.epochs=2 --cfg job", &mut world);
     assert!(text.contains("epochs: 2") && text.contains("name: m"), "{text}");
     let run = |world: &mut World, line: &str| match request(line, world) {
@@ -223,7 +246,9 @@ fn every_built_in_workload_is_lowered_or_says_why_not() {
         let line = format!("workload={name} ++workload.workflow.generate_data=True");
         match request(&line, &mut World::default()) {
             Request::Run(run) => assert!(run.plan.phases.len() > 1, "{name}"),
-            Request::Refuse { err, .. } => assert!(["dlrm", "megatron_deepspeed", "bert_v100"].contains(name), "{name}: {err}"),
+            Request::Refuse { err, .. } => {
+                assert!(["dlrm", "megatron_deepspeed", "bert_v100"].contains(name), "{name}: {err}")
+            }
             _ => panic!("{name}"),
         }
     }

@@ -6,7 +6,8 @@ use std::io::{self, Write};
 use iodyno_dialect::{Request, Run};
 use iodyno_model::training::{ACCELERATOR, SAVER};
 use iodyno_model::{
-    Event, JobRecord, JournalEntry, JournalPart, Machine, PhaseRecord, Record, RunStart, Verb, WorkerRecord, WorldFacts,
+    Event, JobRecord, JournalEntry, JournalPart, Machine, PhaseRecord, Record, RunStart, Verb, WorkerRecord,
+    WorldFacts,
 };
 use iodyno_report::{Files, Output};
 
@@ -72,7 +73,11 @@ impl Accelerator {
 }
 
 /// Runs the report of a run over what the accelerators of each phase wrote down.
-fn reported(mut run: Run, accelerators: impl Fn(usize, u32) -> Accelerator, workers: u32) -> (Written, String) {
+fn reported(
+    mut run: Run,
+    accelerators: impl Fn(usize, u32) -> Accelerator,
+    workers: u32,
+) -> (Written, String) {
     let (mut files, mut out, mut err) = (Written::default(), Vec::new(), Vec::new());
     let machine = Machine { host: "here".into(), cpus: 8, memory_bytes: 1 << 20, ..Machine::default() };
     let start = RunStart {
@@ -86,18 +91,34 @@ fn reported(mut run: Run, accelerators: impl Fn(usize, u32) -> Accelerator, work
     let mut line = LINE_NS;
     for (index, phase) in run.plan.phases.iter().enumerate() {
         let mut elapsed_ns = 500 * MS;
-        for (job, _) in phase.jobs.iter().enumerate().filter(|(_, job)| [ACCELERATOR, SAVER].contains(&job.name.as_str())) {
+        for (job, _) in
+            phase.jobs.iter().enumerate().filter(|(_, job)| [ACCELERATOR, SAVER].contains(&job.name.as_str()))
+        {
             for worker in 0..workers {
                 let of = accelerators(index, worker);
                 let entries = if phase.jobs[job].name == ACCELERATOR { of.entries } else { Vec::new() };
                 elapsed_ns = elapsed_ns.max(of.at_ns);
                 let clocks = vec![(0, line)];
-                events.push(Event::Journal(Box::new(JournalPart { phase: index, job, worker, clocks, entries, ..JournalPart::default() })));
+                events.push(Event::Journal(Box::new(JournalPart {
+                    phase: index,
+                    job,
+                    worker,
+                    clocks,
+                    entries,
+                    ..JournalPart::default()
+                })));
             }
         }
         let worker = WorkerRecord { user_ns: elapsed_ns, ..WorkerRecord::default() };
-        let jobs = vec![JobRecord { name: ACCELERATOR.into(), workers: vec![worker], ..JobRecord::default() }];
-        events.push(Event::PhaseEnded(Box::new(PhaseRecord { name: phase.name.clone(), index, elapsed_ns, jobs, ..PhaseRecord::default() })));
+        let jobs =
+            vec![JobRecord { name: ACCELERATOR.into(), workers: vec![worker], ..JobRecord::default() }];
+        events.push(Event::PhaseEnded(Box::new(PhaseRecord {
+            name: phase.name.clone(),
+            index,
+            elapsed_ns,
+            jobs,
+            ..PhaseRecord::default()
+        })));
         line += elapsed_ns + 1000 * MS;
     }
     events.push(Event::Ended(Box::<Record>::default()));
@@ -162,7 +183,8 @@ fn golden_results_of_two_accelerators() {
 #[test]
 fn the_first_step_of_each_block_does_not_count() {
     let (files, _) = reported(run("workload=w.yaml", TEXT, 2), accelerator, 2);
-    let read = |name: &str| serde_json::from_slice::<serde_json::Value>(&files.0[&format!("out/{name}")]).unwrap();
+    let read =
+        |name: &str| serde_json::from_slice::<serde_json::Value>(&files.0[&format!("out/{name}")]).unwrap();
     let steps = read("0_output.json");
     let first = &steps["1"];
     assert_eq!(first["load"]["block1"].as_array().unwrap().len(), 2);
@@ -183,12 +205,38 @@ fn the_keys_of_a_summary_are_dlios() {
     let summary: serde_json::Value = serde_json::from_slice(&files.0["out/summary.json"]).unwrap();
     let keys = |value: &serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     // By DLIO 2.0.0, without what it reads of the processors and the memory.
-    assert_eq!(keys(&summary), [
-        "data_size_per_host_GB", "end", "epochs", "host_cpu_count", "host_memory_GB", "host_processor_name", "hostname", "metric",
-        "num_accelerators", "num_files_eval", "num_files_train", "num_hosts", "num_samples_per_file", "potential_caching", "start",
-    ]);
-    let names = ["au_mean_percentage", "au_meet_expectation", "au_percentage", "au_stdev_percentage", "io_mean_MB_per_second",
-        "io_stdev_MB_per_second", "throughput_mean_samples_per_second", "throughput_samples_per_second", "throughput_stdev_samples_per_second"];
-    let wanted: Vec<String> = ["eval", "train"].iter().flat_map(|set| names.map(|name| format!("{set}_{name}"))).collect();
+    assert_eq!(
+        keys(&summary),
+        [
+            "data_size_per_host_GB",
+            "end",
+            "epochs",
+            "host_cpu_count",
+            "host_memory_GB",
+            "host_processor_name",
+            "hostname",
+            "metric",
+            "num_accelerators",
+            "num_files_eval",
+            "num_files_train",
+            "num_hosts",
+            "num_samples_per_file",
+            "potential_caching",
+            "start",
+        ]
+    );
+    let names = [
+        "au_mean_percentage",
+        "au_meet_expectation",
+        "au_percentage",
+        "au_stdev_percentage",
+        "io_mean_MB_per_second",
+        "io_stdev_MB_per_second",
+        "throughput_mean_samples_per_second",
+        "throughput_samples_per_second",
+        "throughput_stdev_samples_per_second",
+    ];
+    let wanted: Vec<String> =
+        ["eval", "train"].iter().flat_map(|set| names.map(|name| format!("{set}_{name}"))).collect();
     assert_eq!(keys(&summary["metric"]), wanted);
 }

@@ -15,7 +15,11 @@ const DLIO: &str = "IODYNO_DLIO";
 pub fn cases() -> Vec<Case> {
     let against = Case::new("dlio reads what DLIO reads, at a twentieth of its processor time", &[], beside);
     vec![
-        Case::new("dlio: a device as quick as computing keeps an accelerator busy, a slower one in part", &[], known),
+        Case::new(
+            "dlio: a device as quick as computing keeps an accelerator busy, a slower one in part",
+            &[],
+            known,
+        ),
         Case::new("dlio makes its data set, trains, and leaves what it was asked to leave", &[], real),
         Case::new("dlio touches no file that it did not make", &[], others),
         Case::new("dlio: accelerators are ranks of a launcher", &[Need::Tool("mpirun")], ranks),
@@ -60,7 +64,8 @@ fn known() -> Outcome {
         ("0.08", &["++workload.reader.read_threads=0"], 50.0),
     ] {
         let compute = format!("++workload.train.computation_time={compute}");
-        let mut line = vec!["workload=known.yaml", "hydra.run.dir=out", "--also=on=./device.toml", compute.as_str()];
+        let mut line =
+            vec!["workload=known.yaml", "hydra.run.dir=out", "--also=on=./device.toml", compute.as_str()];
         line.extend(more);
         within(home.path(), &line).expect(0, &["Training Accelerator Utilization"]);
         let summary = json(home.path().join("out/summary.json"));
@@ -85,18 +90,26 @@ fn real() -> Outcome {
     let home = scratch();
     std::fs::write(home.path().join("real.yaml"), REAL)?;
     let line = ["workload=real.yaml", "hydra.run.dir=out", "--also=threads=2"];
-    within(home.path(), &line).expect(0, &["Generation done", "Ending epoch 2 - 4 steps", "[METRIC] Number of Simulated Accelerators: 2"]);
+    within(home.path(), &line).expect(
+        0,
+        &["Generation done", "Ending epoch 2 - 4 steps", "[METRIC] Number of Simulated Accelerators: 2"],
+    );
     let at = |path: &str| home.path().join(path);
     assert_eq!(names(&at("data/train/0")).len() + names(&at("data/train/1")).len(), 24);
     assert!(at("data/train/1/img_01_of_24.npz").is_file() && at("data/valid/img_3_of_4.npz").is_file());
-    for (name, bytes) in [("model-1-4-0.pt", 3_000_000), ("optimizer-2-4-0.pt", 1500), ("layer-1-2-4-0.pt", 3000)] {
+    for (name, bytes) in
+        [("model-1-4-0.pt", 3_000_000), ("optimizer-2-4-0.pt", 1500), ("layer-1-2-4-0.pt", 3000)]
+    {
         assert_eq!(std::fs::metadata(at("saved").join(name))?.len(), bytes, "{name}");
     }
     assert_eq!(names(&at("saved")).len(), 8);
     let steps = json(at("out/1_output.json"));
     assert_eq!(steps["2"]["load"]["block1"].as_array().map(Vec::len), Some(4));
     assert_eq!(steps["1"]["proc"]["eval"].as_array().map(Vec::len), Some(2));
-    assert_eq!(json(at("out/per_epoch_stats.json"))["2"]["ckpt1"]["duration"].as_str().map(str::len), Some(4));
+    assert_eq!(
+        json(at("out/per_epoch_stats.json"))["2"]["ckpt1"]["duration"].as_str().map(str::len),
+        Some(4)
+    );
     // What is there is kept, and with keep_files off it was not made here, so that it stays.
     let more = [&line[..], &["++workload.dataset.keep_files=False"]].concat();
     within(home.path(), &more).expect(0, &["Ending epoch 2"]);
@@ -113,7 +126,12 @@ fn others() -> Outcome {
     let folder = home.path().join("data/train/0");
     std::fs::create_dir_all(&folder)?;
     std::fs::write(folder.join("mine.npz"), "mine")?;
-    let line = ["workload=real.yaml", "hydra.run.dir=out", "++workload.dataset.keep_files=False", "++workload.train.epochs=1"];
+    let line = [
+        "workload=real.yaml",
+        "hydra.run.dir=out",
+        "++workload.dataset.keep_files=False",
+        "++workload.train.epochs=1",
+    ];
     within(home.path(), &line).expect(0, &["Ending epoch 1"]);
     assert_eq!(std::fs::read(folder.join("mine.npz"))?, b"mine");
     // Without its data set nothing is run, and nothing left.
@@ -121,7 +139,10 @@ fn others() -> Outcome {
     std::fs::write(bare.path().join("real.yaml"), REAL)?;
     let missing = within(bare.path(), &["workload=real.yaml", "workload.workflow.generate_data=False"]);
     missing.expect(1, &[]);
-    assert!(missing.err.contains("Not enough training dataset") && missing.err.contains("real.yaml:4"), "{missing}");
+    assert!(
+        missing.err.contains("Not enough training dataset") && missing.err.contains("real.yaml:4"),
+        "{missing}"
+    );
     assert_eq!(names(bare.path()), ["real.yaml"]);
     Ok(())
 }
@@ -182,9 +203,14 @@ impl Original {
             return Err(Skip::new("python3-torch is not installed"));
         }
         let home = python::environment(&kept, "dlio", PACKAGES)?;
-        for (module, text) in [("tensorflow", STAND_IN), ("tensorflow/python", STAND_IN), ("tensorflow/python/framework", "errors = None\n")] {
+        for (module, text) in [
+            ("tensorflow", STAND_IN),
+            ("tensorflow/python", STAND_IN),
+            ("tensorflow/python/framework", "errors = None\n"),
+        ] {
             let folder = home.join("stand-in").join(module);
-            let written = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(folder.join("__init__.py"), text));
+            let written = std::fs::create_dir_all(&folder)
+                .and_then(|()| std::fs::write(folder.join("__init__.py"), text));
             written.map_err(|error| Skip::new(error.to_string()))?;
         }
         Ok(Original { home })
@@ -193,7 +219,8 @@ impl Original {
     fn command(&self, words: &[String], at: &Path) -> Command {
         let mut command = Command::new(self.home.join("bin/python"));
         let path = format!("{}:/usr/lib/python3/dist-packages", self.home.join("stand-in").display());
-        let start = "import sys; sys.argv[0] = 'dlio_benchmark'; from dlio_benchmark.main import main; main()";
+        let start =
+            "import sys; sys.argv[0] = 'dlio_benchmark'; from dlio_benchmark.main import main; main()";
         command.args(["-c", start]).args(words).current_dir(at).env("PYTHONPATH", path);
         command
     }
@@ -239,7 +266,11 @@ fn beside() -> Outcome {
     std::fs::write(home.path().join("conf/workload/beside.yaml"), BESIDE)?;
     let words = |out: &str, more: &[&str]| -> Vec<String> {
         let all = ["--config-dir=conf", "workload=beside"];
-        all.iter().chain(more).map(|word| (*word).to_string()).chain([format!("hydra.run.dir={out}")]).collect()
+        all.iter()
+            .chain(more)
+            .map(|word| (*word).to_string())
+            .chain([format!("hydra.run.dir={out}")])
+            .collect()
     };
     let ours = |words: &[String]| {
         let mut command = iodyno(["dlio"]);
