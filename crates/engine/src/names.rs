@@ -519,7 +519,7 @@ impl PathBuffer {
     pub fn below(&mut self, root: RawFd, path: &CStr) -> &CStr {
         self.length = 0;
         self.push(b"/proc/self/fd/");
-        self.number(root.max(0) as u64);
+        self.number(root.max(0) as u64, 0);
         self.push(b"/");
         self.push(path.to_bytes());
         self.finish()

@@ -167,7 +167,6 @@ fn tools() -> Outcome {
         "ior -w -r -t 64k -b 1m -o data --also on=nvme-ssd",
         "mdtest -n 20 -d data -w 4k --also on=nfs-server",
         "md-workbench -I 5 -P 10 -o data --also on=nfs-server",
-        "dlio workload=default ++workload.train.epochs=1 ++workload.workflow.evaluation=False --also on=nvme-ssd",
         "iozone -s 1m -r 64k -i 0 -i 1 -f data --also on=cloud-6000",
         "dd if=/dev/zero of=data bs=1M count=4 --also on=nvme-ssd",
         "hdparm -t /dev/none --also on=nvme-ssd",
