@@ -119,7 +119,8 @@ impl YamlNode {
 /// # Errors
 /// The first thing that is wrong with it, with its line.
 pub fn parse(text: &str, path: &str) -> Result<YamlNode, Diagnostic> {
-    let mut tree = Tree { path, parser: Parser::new_from_str(text), anchors: BTreeMap::new(), values: 0 };
+    let mut tree =
+        YamlReader { path, parser: Parser::new_from_str(text), anchors: BTreeMap::new(), values: 0 };
     let mut root = None;
     loop {
         let (event, line) = tree.next()?;
@@ -135,7 +136,7 @@ pub fn parse(text: &str, path: &str) -> Result<YamlNode, Diagnostic> {
     Ok(root.unwrap_or_else(|| YamlNode::map(&Origin::file(path, 1))))
 }
 
-struct Tree<'a> {
+struct YamlReader<'a> {
     path: &'a str,
     parser: Parser<'a, saphyr_parser::StrInput<'a>>,
     anchors: BTreeMap<usize, YamlNode>,
@@ -143,7 +144,7 @@ struct Tree<'a> {
     values: usize,
 }
 
-impl<'a> Tree<'a> {
+impl<'a> YamlReader<'a> {
     fn wrong(&self, line: u32, message: impl Into<String>, hint: &str) -> Diagnostic {
         Diagnostic::error(&Origin::file(self.path, line), message).hint(hint)
     }

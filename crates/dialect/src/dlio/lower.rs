@@ -49,18 +49,18 @@ pub fn plan(test: &DlioTest) -> (Plan, Vec<DlioPhase>) {
         intent: Intent::Device,
         ..Plan::default()
     };
-    let mut lowering = Lowering { test, plan, phases: Vec::new() };
+    let mut lowering = DlioLowering { test, plan, phases: Vec::new() };
     lowering.phases();
     (lowering.plan, lowering.phases)
 }
 
-struct Lowering<'a> {
+struct DlioLowering<'a> {
     test: &'a DlioTest,
     plan: Plan,
     phases: Vec<DlioPhase>,
 }
 
-impl Lowering<'_> {
+impl DlioLowering<'_> {
     fn phases(&mut self) {
         let test = self.test;
         if test.generates {
@@ -90,17 +90,20 @@ impl Lowering<'_> {
         let nothing = Operation::control(Verb::Think).step("generated");
         let mut job = self.job("generate", targets, vec![nothing]);
         job.ranks = Ranks::Workers(1);
-        let phase = Phase { intent: Some(Intent::Nothing), jobs: vec![job], ..Phase::default() };
+        let mut phase = Phase { intent: Some(Intent::Nothing), jobs: vec![job], ..Phase::default() };
+        journaled(&mut phase);
         self.add(DlioRole::Generate, 0, "data generation", phase, Vec::new(), 0);
     }
 
     fn train(&mut self, epoch: u32) {
         let test = self.test;
         let mut input = self.input(&test.train, epoch);
-        input.barrier = true;
-        input.warm_up = 1;
+        // All steps are one part of the script: which of them count, the report says.
+        input.warm_up = 0;
         input.compute = test.compute.clone();
         input.saves = test.save_steps().unwrap_or_default();
+        // Where steps are saved in between, they wait for each other there.
+        input.barrier = input.saves.is_empty();
         let mut phase = Phase::default();
         let target = self.set(&test.train, false);
         input.fill(&mut phase, target, POSITIONED_CALLS);
@@ -143,7 +146,7 @@ impl Lowering<'_> {
             prefetch: test.prefetch,
             batch: set.batch,
             steps: set.steps,
-            warm_up: 1,
+            warm_up: 0,
             samples: set.files * test.per_file(),
             per_item: test.per_file(),
             record_bytes: self.sample_bytes(),
@@ -327,7 +330,7 @@ impl Lowering<'_> {
     }
 
     fn add(&mut self, role: DlioRole, epoch: u32, name: &str, phase: Phase, saves: Vec<u64>, steps: u64) {
-        let barrier = role == DlioRole::Train && self.test.threads > 1;
+        let barrier = role == DlioRole::Train && self.test.threads > 1 && saves.is_empty();
         self.plan.phases.push(Phase { name: name.into(), ..phase });
         let prepares = self.test.readers == 0 && self.test.preprocess != Lasting::default();
         let batch = match role {

@@ -51,7 +51,7 @@ pub struct Report {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Level {
+enum LogLevel {
     Output,
     Warning,
     Metric,
@@ -68,15 +68,15 @@ impl Report {
         format!("{}/{name}", self.context.test.output)
     }
 
-    fn say(&self, level: Level, text: &str, output: &mut Output<'_>) -> io::Result<()> {
+    fn say(&self, level: LogLevel, text: &str, output: &mut Output<'_>) -> io::Result<()> {
         let word = match level {
-            Level::Output => "OUTPUT",
-            Level::Warning => "WARNING",
-            Level::Metric => "METRIC",
-            Level::Info => "INFO",
+            LogLevel::Output => "OUTPUT",
+            LogLevel::Warning => "WARNING",
+            LogLevel::Metric => "METRIC",
+            LogLevel::Info => "INFO",
         };
         writeln!(output.files.file(&self.path(&self.context.test.log))?, "[{word}] {text}")?;
-        if level != Level::Info {
+        if level != LogLevel::Info {
             writeln!(output.out, "[{word}] {text}")?;
         }
         Ok(())
@@ -84,7 +84,7 @@ impl Report {
 
     /// The same with its time before it, ns since 1970.
     fn tell(&self, at_unix_ns: u64, text: &str, output: &mut Output<'_>) -> io::Result<()> {
-        self.say(Level::Output, &format!("{} {text}", time(at_unix_ns, self.context.east_s)), output)
+        self.say(LogLevel::Output, &format!("{} {text}", time(at_unix_ns, self.context.east_s)), output)
     }
 
     fn results(&self) -> Results<'_> {
@@ -101,6 +101,7 @@ impl Report {
     fn started(&mut self, start: &RunStart, output: &mut Output<'_>) -> io::Result<()> {
         self.start = start.clone();
         self.ended_unix_ns = start.at_unix_ns;
+        output.files.folder(&self.context.test.output)?;
         output.files.folder(&self.path(".hydra"))?;
         self.write(".hydra/config.yaml", &self.context.config, output)?;
         let overrides: String = self.context.overrides.iter().map(|each| format!("- {each}\n")).collect();
@@ -110,7 +111,7 @@ impl Report {
         self.tell(now, &format!("Running DLIO with {} process(es)", test.accelerators()), output)?;
         self.tell(now, &format!("Reading workload YAML config file '{}'", self.context.source), output)?;
         for warning in &test.warnings {
-            self.say(Level::Warning, warning, output)?;
+            self.say(LogLevel::Warning, warning, output)?;
         }
         if test.trains {
             self.told_size(output)?;
@@ -145,17 +146,17 @@ impl Report {
         let size = format!(
             "Total amount of data each host will consume is {set} GB; each host has [{memories}] GB memory"
         );
-        self.say(Level::Output, &size, output)?;
+        self.say(LogLevel::Output, &size, output)?;
         if set <= memory {
             let warning = "The amount of dataset is smaller than the host memory; data might be cached after the first epoch. \
                            Increase the size of dataset to eliminate the caching effect!!!";
-            self.say(Level::Warning, warning, output)?;
+            self.say(LogLevel::Warning, warning, output)?;
         } else if set < memory * MEMORY_TIMES && self.context.talks {
             let times = set / memory;
             let warning = format!(
                 "The dataset is {times:.1} times the host memory: MLPerf Storage demands {MEMORY_TIMES:.0} times"
             );
-            self.say(Level::Warning, &warning, output)?;
+            self.say(LogLevel::Warning, &warning, output)?;
         }
         Ok(())
     }
@@ -186,7 +187,9 @@ impl Report {
         times.elapsed_ns = record.elapsed_ns;
         times.line_unix_ns = if known.line_unix_ns > 0 { known.line_unix_ns } else { self.ended_unix_ns };
         self.ended_unix_ns = times.line_unix_ns + record.elapsed_ns;
-        self.busy_percent = self.busy_percent.max(busy_percent(record, self.start.machine.cpus));
+        if phase.role == DlioRole::Train {
+            self.busy_percent = self.busy_percent.max(busy_percent(record, self.start.machine.cpus));
+        }
         match phase.role {
             DlioRole::Generate => {
                 self.tell(self.start.at_unix_ns, "Starting data generation", output)?;
@@ -292,7 +295,7 @@ impl Report {
             let at = time(times.line_unix_ns + (ended_s * 1e9) as u64, self.context.east_s);
             let text =
                 format!("{at} Rank {rank} step {step} processed {} samples in {whole_s} s", times.batch);
-            self.say(Level::Info, &text, output)?;
+            self.say(LogLevel::Info, &text, output)?;
         }
         Ok(())
     }
@@ -331,9 +334,9 @@ impl Report {
             self.write(&format!("{rank}_output.json"), &json(results.of_rank(rank)), output)?;
         }
         self.tell(self.ended_unix_ns, &format!("Saved outputs in {}", self.context.test.output), output)?;
-        self.say(Level::Output, "Averaged metric over all epochs", output)?;
+        self.say(LogLevel::Output, "Averaged metric over all epochs", output)?;
         for line in results.metric_lines() {
-            self.say(Level::Metric, &line, output)?;
+            self.say(LogLevel::Metric, &line, output)?;
         }
         self.told_limit(output)?;
         self.tell(self.ended_unix_ns, "outputs saved in RANKID_output.json", output)?;
@@ -363,7 +366,7 @@ impl Report {
         let text = format!(
             "Rank {rank} waited longest: {load:.2} of {whole:.2} s for its batches in epoch {epoch}; {because}."
         );
-        self.say(Level::Output, &text, output)
+        self.say(LogLevel::Output, &text, output)
     }
 }
 
@@ -372,7 +375,7 @@ fn busy_percent(record: &PhaseRecord, processors: u32) -> f64 {
     let workers = record.jobs.iter().flat_map(|job| &job.workers);
     let busy_ns: u64 = workers.map(|worker| worker.user_ns + worker.system_ns).sum();
     let whole_ns = record.elapsed_ns as f64 * f64::from(processors.max(1));
-    if whole_ns > 0.0 { busy_ns as f64 / whole_ns * 100.0 } else { 0.0 }
+    if whole_ns > 0.0 { (busy_ns as f64 / whole_ns * 100.0).min(100.0) } else { 0.0 }
 }
 
 impl Reporter for Report {

@@ -351,8 +351,9 @@ pub fn blank(test: &DlioTest, phase: &DlioPhase) -> PhaseTimes {
 /// The mean, and the standard deviation of all (not of a sample).
 fn spread(values: &[f64]) -> (f64, f64) {
     let count = values.len().max(1) as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let sum = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, |sum, value| sum + value);
+    let mean = sum(&mut values.iter().copied()) / count;
+    let squares = sum(&mut values.iter().map(|value| (value - mean).powi(2)));
     (mean, (squares / count).sqrt())
 }
 

@@ -21,6 +21,10 @@ fn whole(text: &str) -> Result<i64, String> {
     if text.is_empty() {
         return Ok(0);
     }
+    // Defaults of flags are words.
+    if matches!(text, "True" | "False") {
+        return Ok(i64::from(text == "True"));
+    }
     digits.parse::<i64>().or_else(|_| match digits.parse::<f64>() {
         Ok(number) if number.fract() == 0.0 && number.abs() < 9e15 => Ok(number as i64),
         _ => Err(wrong()),

@@ -151,14 +151,15 @@ checkpoint: {steps_between_checkpoints: 2}
 output: {folder: out}
 ";
 
-/// Of four steps two accelerators load 300 ms at first and then 25, and compute 100; behind two steps they wait for a checkpoint.
+/// Of four steps two accelerators load 300 ms at first and then 25 or 40, and compute 100; behind two steps they wait for a
+/// checkpoint.
 fn accelerator(phase: usize, worker: u32) -> Accelerator {
     let mut of = Accelerator { at_ns: 0, entries: Vec::new() };
     match phase {
         1 | 3 => {
             for step in 0..4 {
                 let load = if step == 0 { 300 } else { 25 + u64::from(worker) * 15 };
-                of.step(load, 100, Some(15 * u64::from(1 - worker) * u64::from(step > 0)));
+                of.step(load, 100, None);
                 if step % 2 == 1 {
                     of.save(700);
                 }
@@ -188,15 +189,30 @@ fn the_first_step_of_each_block_does_not_count() {
     let steps = read("0_output.json");
     let first = &steps["1"];
     assert_eq!(first["load"]["block1"].as_array().unwrap().len(), 2);
-    // The second step of a block: 25 ms of loading, 100 of computing, 15 for the other one.
-    assert_eq!(first["au"]["block1"].as_f64().map(f64::round), Some((100.0_f64 / 1.4).round()));
+    // The second step of a block: 25 ms of loading, 100 of computing.
+    assert_eq!(first["au"]["block1"].as_f64().map(f64::round), Some(80.0));
     let summary = read("summary.json");
     assert_eq!((&summary["num_accelerators"], &summary["epochs"]), (&2.into(), &2.into()));
     let mean = summary["metric"]["train_au_mean_percentage"].as_f64().unwrap();
-    assert!((mean - 100.0 / 1.4).abs() < 1e-6, "{mean}");
+    assert!((mean - (80.0 + 100.0 / 1.4) / 2.0).abs() < 1e-6, "{mean}");
     assert_eq!(summary["metric"]["train_au_meet_expectation"], "fail");
     // An evaluation has no barrier: half of its second step is computing.
     assert_eq!(summary["metric"]["eval_au_mean_percentage"].as_f64().map(f64::round), Some(50.0));
+}
+
+#[test]
+fn waiting_for_the_others_is_no_computing() {
+    let text = TEXT.replace("{steps_between_checkpoints: 2}", "{checkpoint_after_epoch: 9}");
+    let steps = |phase: usize, worker: u32| {
+        let mut of = Accelerator { at_ns: 0, entries: Vec::new() };
+        let (load, barrier) = if worker == 0 { (25, 15) } else { (40, 0) };
+        (0..4).for_each(|_| of.step(load, 100, (phase % 2 == 1).then_some(barrier)));
+        of
+    };
+    let (files, _) = reported(run("workload=w.yaml", &text, 2), steps, 2);
+    let summary: serde_json::Value = serde_json::from_slice(&files.0["out/summary.json"]).unwrap();
+    let mean = summary["metric"]["train_au_mean_percentage"].as_f64().unwrap();
+    assert!((mean - 100.0 / 1.4).abs() < 1e-6, "{mean}");
 }
 
 #[test]

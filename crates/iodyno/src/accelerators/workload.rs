@@ -3,6 +3,7 @@
 //! Only sizes, counts and times are taken over: files hold random bytes, since no accelerator looks at them.
 
 use clap::ValueEnum;
+use iodyno_model::reflect::Reflect as _;
 use iodyno_model::{
     Device, Intent, Items, Lasting, Open, OpenMode, Origin, Phase, Plan, Prepare, SampleAccess, Size, Target,
     TargetKind, TrainingInput,
@@ -163,6 +164,7 @@ impl TrainingRun {
             sample_seeds: if shuffled { vec![self.seed as u32] } else { Vec::new() },
             compute: Lasting { ns: self.compute_ns, drawn: None },
             preprocess: Lasting::default(),
+            ..TrainingInput::blank()
         }
     }
 
