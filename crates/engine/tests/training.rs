@@ -133,7 +133,7 @@ fn with_a_barrier_every_step_lasts_as_long_as_the_slowest_ones() {
     // Drawn computing times: without a barrier each accelerator goes on by itself.
     let gamma = Size::Gamma { mean_bytes: 60.0, shape: 2.0 };
     let drawn = Lasting { ns: 0, drawn: Some((gamma, 1e7)) };
-    let alone = TrainingInput { compute: drawn, ..input(3, 1, 0) };
+    let alone = TrainingInput { compute: drawn, warm_up: 0, ..input(3, 1, 0) };
     let ended = |input: &TrainingInput| of(input).iter().map(|each| each.elapsed_ns).collect::<Vec<_>>();
     let together = ended(&TrainingInput { barrier: true, ..alone.clone() });
     assert_eq!(together.iter().filter(|ns| **ns == together[0]).count(), 3, "{together:?}");

@@ -12,8 +12,8 @@ use iodyno_dialect::native::device::{self, SHIPPED};
 use iodyno_engine::registry;
 use iodyno_engine::world::World;
 use iodyno_model::{
-    Device, Diagnostic, EngineTrait, Event, Job, Origin, Phase, Plan, Prepare, Submit, Target, TargetKind,
-    WorkerKind, Workload,
+    Action, Device, Diagnostic, EngineTrait, Event, Item, Job, Origin, Phase, Plan, Prepare, Step, Submit,
+    Target, TargetKind, WorkerKind, Workload,
 };
 use iodyno_report::{Files, Output, Reporter};
 
@@ -238,11 +238,22 @@ fn job_obstacle(plan: &Plan, phase: &Phase, job: &Job) -> Option<&'static str> {
         Some("it runs shell commands")
     } else if job.payload.verify.is_some() {
         Some("it verifies data, and a simulated device keeps none")
+    } else if matches!(&job.workload, Workload::Script(script) if samples_items(&script.steps)) {
+        Some("its samples are files of a data set, and a simulated device has none")
     } else if phase.watch.is_some() {
         Some("it watches the machine")
     } else {
         None
     }
+}
+
+/// Whether a script takes the items that samples of training input lie in.
+fn samples_items(steps: &[Step]) -> bool {
+    steps.iter().any(|step| match &step.action {
+        Action::Do(operation) => matches!(operation.item, Item::Sampled(_)),
+        Action::Block(steps) => samples_items(steps),
+        Action::Call(_) => false,
+    })
 }
 
 /// Marks a run whose plan has a simulated device: its name and the report of its tool say so, and no witness watches.

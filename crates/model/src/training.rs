@@ -130,8 +130,9 @@ pub struct TrainingInput {
     pub item_seeds: Vec<u32>,
     /// Then the samples of each accelerator are.
     pub sample_seeds: Vec<u32>,
-    /// Whether the accelerators of a rank begin each step together, when all have ended the one before.
-    #[reflect(default)]
+    /// Whether the accelerators of a rank begin each step together, when all have ended the one before: of steps that neither a
+    /// warm-up nor saving divides, since each part of a script would wait as somebody else.
+    #[reflect(key = "")]
     pub barrier: bool,
     /// Steps after which the accelerators wait for what [`SAVER`] jobs write.
     #[reflect(key = "")]
@@ -428,7 +429,7 @@ impl TrainingInput {
     }
 
     fn has_barrier(&self) -> bool {
-        self.barrier && self.accelerators > 1
+        self.barrier && self.accelerators > 1 && self.warm_up == 0 && self.saves.is_empty()
     }
 
     /// The lane of the accelerator itself.

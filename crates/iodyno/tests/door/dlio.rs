@@ -38,43 +38,6 @@ fn json(path: PathBuf) -> Value {
     serde_json::from_slice(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// One file of one read for a sample; batches of 8.
-const KNOWN: &str = "\
-model: known
-framework: pytorch
-workflow: {train: True}
-dataset: {data_folder: data, format: npy, num_files_train: 800, record_length: 4096}
-reader: {data_loader: pytorch, batch_size: 8, read_threads: 1, prefetch_size: 2}
-train: {epochs: 1, computation_time: 0.08}
-";
-
-/// A device that answers one operation after the other, each in 5 ms: a sample is an opening and a read, 10 ms, a batch 80 ms.
-const DEVICE: &str = "name = \"five milliseconds\"\n[part.store.station]\nservice = \"5ms\"\nvariation = 0\n";
-
-fn known() -> Outcome {
-    let home = scratch();
-    std::fs::write(home.path().join("known.yaml"), KNOWN)?;
-    std::fs::write(home.path().join("device.toml"), DEVICE)?;
-    for (compute, more, utilised) in [
-        ("0.1", &[][..], 100.0),
-        ("0.08", &[], 100.0),
-        ("0.06", &[], 75.0),
-        ("0.04", &[], 50.0),
-        // Nothing overlaps.
-        ("0.08", &["++workload.reader.read_threads=0"], 50.0),
-    ] {
-        let compute = format!("++workload.train.computation_time={compute}");
-        let mut line =
-            vec!["workload=known.yaml", "hydra.run.dir=out", "--also=on=./device.toml", compute.as_str()];
-        line.extend(more);
-        within(home.path(), &line).expect(0, &["Training Accelerator Utilization"]);
-        let summary = json(home.path().join("out/summary.json"));
-        let found = summary["metric"]["train_au_mean_percentage"].as_f64().unwrap_or(0.0);
-        assert!((found - utilised).abs() < 0.01, "{line:?}: {found} instead of {utilised}");
-    }
-    Ok(())
-}
-
 const REAL: &str = "\
 model: real
 framework: pytorch
@@ -117,6 +80,15 @@ fn real() -> Outcome {
     std::fs::remove_dir_all(at("data"))?;
     within(home.path(), &more).expect(0, &["Ending epoch 2"]);
     assert!(!at("data/train/0/img_00_of_24.npz").exists(), "what this run made is removed");
+    Ok(())
+}
+
+fn simulated() -> Outcome {
+    let home = scratch();
+    let line = ["workload=default", "++workload.workflow.generate_data=True", "--also=on=nvme-ssd"];
+    let said = within(home.path(), &line);
+    assert!(said.code() != 0 && format!("{said}").contains("a simulated device has none"), "{said}");
+    assert!(names(home.path()).is_empty(), "{:?}", names(home.path()));
     Ok(())
 }
 
