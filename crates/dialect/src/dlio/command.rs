@@ -293,7 +293,9 @@ fn value(text: &str, origin: &Origin) -> Result<YamlNode, Diagnostic> {
     if !text.starts_with(['[', '{', '"', '\'']) {
         return Ok(YamlNode::plain(text, origin));
     }
-    let parsed = yaml::parse(text, "value").map_err(|wrong| Diagnostic::error(origin, wrong.message))?;
+    // Hydra wants no blank behind the colons of a map, and YAML does.
+    let text = if text.starts_with('{') { text.replace(':', ": ") } else { text.to_string() };
+    let parsed = yaml::parse(&text, "value").map_err(|wrong| Diagnostic::error(origin, wrong.message))?;
     Ok(said_by(parsed, origin))
 }
 
@@ -339,7 +341,11 @@ fn replacement(inner: &str, root: &YamlNode, loader: &dyn Loader) -> Option<Stri
         return loader.variable(name.trim()).or_else(|| default.map(|value| value.trim().to_string()));
     }
     let path: Vec<&str> = inner.split('.').collect();
-    match &root.at(&path)?.value {
+    let Some(node) = root.at(&path) else {
+        // What a model is called that nobody named.
+        return (inner == "workload.model").then(|| "default".to_string());
+    };
+    match &node.value {
         YamlValue::Text(text) if !text.contains("${") => Some(text.clone()),
         YamlValue::Map(fields) => {
             // The model may be a section by now.

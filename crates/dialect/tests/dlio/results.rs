@@ -212,7 +212,9 @@ fn waiting_for_the_others_is_no_computing() {
     let (files, _) = reported(run("workload=w.yaml", &text, 2), steps, 2);
     let summary: serde_json::Value = serde_json::from_slice(&files.0["out/summary.json"]).unwrap();
     let mean = summary["metric"]["train_au_mean_percentage"].as_f64().unwrap();
-    assert!((mean - 100.0 / 1.4).abs() < 1e-6, "{mean}");
+    // As DLIO counts, the first step ends before its barrier: 15 ms of it are in the time of the others.
+    let wanted = (300.0 / 4.35 + 300.0 / 4.2) / 2.0;
+    assert!((mean - wanted).abs() < 1e-6, "{mean}");
 }
 
 #[test]
