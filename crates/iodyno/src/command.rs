@@ -10,6 +10,7 @@ use iodyno_report::table::wrapped;
 
 use crate::accelerators;
 use crate::archive::TypedCommand;
+use crate::checkpoint;
 use crate::compare;
 use crate::crash;
 use crate::crash_view;
@@ -109,7 +110,8 @@ fn runs(name: &str, arguments: &[String]) -> bool {
 
 /// Commands that run several plans, which depend on what the ones before found: on one rank, since several would each do all
 /// of it at once, and done anew as a whole.
-pub const EXPERIMENTS: [&str; 6] = ["accelerators", "load-curve", "limits", "neighbours", "pts", "tune"];
+pub const EXPERIMENTS: [&str; 7] =
+    ["accelerators", "checkpoint", "load-curve", "limits", "neighbours", "pts", "tune"];
 
 /// Refuses ranks of such a command.
 fn alone(world: &World, word: &str) -> Result<(), Diagnostic> {
@@ -121,6 +123,9 @@ fn alone(world: &World, word: &str) -> Result<(), Diagnostic> {
     let hint = match word {
         "load-curve" => {
             "leave the launcher out; --clients N are clients on this machine, each with a file set of its own"
+        }
+        "checkpoint" => {
+            "leave the launcher out: each process of the model is a thread here, and --subset N is the part of one host"
         }
         _ => "leave the launcher out; workers of one rank are said in a plan: workers = N",
     };
@@ -162,6 +167,7 @@ pub fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         "trace" => trace::answer(rest),
         "load-curve" => load_curve::answer(world, rest),
         "accelerators" => accelerators::answer(world, rest),
+        "checkpoint" => checkpoint::answer(world, rest),
         "limits" => limits::answer(world, rest),
         "neighbours" => neighbours::answer(world, rest),
         "powerfail" => powerfail::answer(rest),
@@ -385,6 +391,7 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
         ("why", "split the latency of a program's I/O: scheduler, device, journal, …"),
         ("load-curve", "find the maximum rate, and the response time below it"),
         ("accelerators", "find how many AI accelerators a storage keeps busy"),
+        ("checkpoint", "measure how long checkpoints of a language model take, and a restart"),
         ("limits", "find the caps, bursts and accounting of a volume by experiment"),
         ("neighbours", "see how two workloads slow each other down, with and without a limit"),
         ("powerfail", "check after a power cut that storage kept what it promised"),
@@ -411,6 +418,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "measure",
             "load-curve",
             "accelerators",
+            "checkpoint",
             "limits",
             "neighbours",
             "pts",

@@ -9,10 +9,11 @@ use std::rc::Rc;
 use iodyno_dialect::{Keep, Loader, Request, engine_choice, native};
 use iodyno_engine::LastingDevice;
 use iodyno_engine::world::World;
-use iodyno_model::{Diagnostic, Event, Origin, Plan, Record, RunStart};
+use iodyno_model::{Diagnostic, Event, Origin, Plan, Record, RunStart, Verb};
 use iodyno_report::{Output, Reporter};
 
 use crate::archive::TypedCommand;
+use crate::loader::plain;
 use crate::session::{self, OutputPolicy, say};
 
 /// The end of a run, taken from its events.
@@ -65,6 +66,7 @@ impl<'a> Experiment<'a> {
     /// The exit status; the reason was printed. Of an interrupted run 128 + its signal.
     pub fn run(&mut self, plan: Plan, what: &str) -> Result<(RunStart, Record), u8> {
         let taken = Rc::new(RefCell::new(CapturedRecord::default()));
+        let targets: Vec<String> = plan.targets.iter().map(|target| target.name.clone()).collect();
         let mut run = native::request(plan, Box::new(RecordCapture(Rc::clone(&taken))));
         run.live_ns = 0;
         run.keep = self.keep.clone();
@@ -80,7 +82,9 @@ impl<'a> Experiment<'a> {
             (0, Some(started), Some(record)) => Ok((started, record)),
             (status, _, record) => {
                 record.iter().flat_map(|record| &record.errors).for_each(say);
-                say(format_args!("error: {what} ended with status {status}"));
+                let reason = record.and_then(|record| reason(&record, &targets));
+                let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+                say(format_args!("error: {what} ended with status {status}{reason}"));
                 Err(status.max(1))
             }
         }
@@ -93,6 +97,25 @@ impl Drop for Experiment<'_> {
             progress(&format!("kept as run {id}: iodyno runs show {id}"));
         }
     }
+}
+
+/// What ended the first worker that failed; none: none did, or an error of the run says it.
+fn reason(record: &Record, targets: &[String]) -> Option<String> {
+    if !record.errors.is_empty() {
+        return None;
+    }
+    let jobs = record.phases.iter().flat_map(|phase| &phase.jobs);
+    let mut workers = jobs.flat_map(|job| job.workers.iter().map(move |worker| (job, worker)));
+    workers.find_map(|(job, worker)| {
+        let fatal = worker.fatal.as_ref().filter(|fatal| fatal.errno > 0);
+        let told = fatal.map(|fatal| {
+            let target = fatal.target.and_then(|target| targets.get(target as usize));
+            let verb = fatal.verb.map_or("start", Verb::name);
+            let why = plain(&io::Error::from_raw_os_error(fatal.errno));
+            format!("{verb} of {}: {why}", target.map_or("a target", String::as_str))
+        });
+        Some(format!("{}: {}", job.name, worker.failure.clone().or(told)?))
+    })
 }
 
 /// Tells a person at a terminal how far it is.

@@ -9,6 +9,7 @@ use iodyno_dialect::dashes;
 
 mod accelerators;
 mod archive;
+mod checkpoint;
 mod command;
 mod compare;
 mod conversation;
@@ -65,6 +66,7 @@ mod trigger;
 mod tune;
 mod whatif;
 mod why;
+mod work_directory;
 
 fn main() -> ExitCode {
     // Before anything copies the words.

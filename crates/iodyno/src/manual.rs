@@ -10,6 +10,7 @@ use iodyno_report::native::Native;
 use iodyno_report::paint::Paint;
 
 use crate::accelerators::AcceleratorsArgs;
+use crate::checkpoint::CheckpointArgs;
 use crate::command::help_of;
 use crate::compare::CompareArgs;
 use crate::crash::CrashArgs;
@@ -139,6 +140,7 @@ fn own_help(world: &World, name: &str) -> Option<String> {
         "trace" => TraceArgs::command(),
         "load-curve" => LoadCurveArgs::command(),
         "accelerators" => AcceleratorsArgs::command(),
+        "checkpoint" => CheckpointArgs::command(),
         "limits" => LimitsArgs::command(),
         "neighbours" => NeighboursArgs::command(),
         "powerfail" => PowerfailArgs::command(),

@@ -279,10 +279,9 @@ impl FileLayout {
             DatasetFormat::Npz => zip::head(self),
             DatasetFormat::Npy => vec![Section::Bytes(self.array_header())],
             DatasetFormat::Hdf5 => vec![Section::Bytes(hdf5::head(self))],
-            DatasetFormat::Csv => vec![Section::Bytes(Vec::new())],
             DatasetFormat::Jpeg => vec![Section::Bytes(images::JPEG_HEAD.to_vec())],
             DatasetFormat::Png => images::png_head(),
-            DatasetFormat::Tfrecord | DatasetFormat::IndexedBinary => Vec::new(),
+            DatasetFormat::Csv | DatasetFormat::Tfrecord | DatasetFormat::IndexedBinary => Vec::new(),
         }
     }
 

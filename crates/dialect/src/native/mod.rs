@@ -60,7 +60,8 @@ fn read(document: &Node, wrong: &Wrong) -> Plan {
     let targets: Vec<_> = fields.named("target").iter().map(|entry| target::read(entry, wrong)).collect();
     let names: Vec<_> = targets.iter().map(|target| target.name.clone()).collect();
     let phases = fields.each("phase").into_iter().enumerate();
-    let phases = phases.map(|(index, node)| phase::read(node, index + 1, (&targets, &names), wrong)).collect();
+    let phases =
+        phases.map(|(index, node)| phase::read(node, index + 1, (&targets, &names), wrong)).collect();
     let mut plan = Plan {
         name: "plan".into(),
         seed: SEED,

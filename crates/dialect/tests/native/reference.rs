@@ -7,8 +7,8 @@ use iodyno_model::reflect::{Composite, Member, Reflect, ReflectMut, ReflectRef, 
 use iodyno_model::{
     Aging, Buffers, ControlGroup, Depth, Device, Every, Exit, Finish, Hooks, ItemData, Items, Job, Journal,
     LatencyTarget, Limit, Measure, NumaMemory, Operation, PartKind, Pattern, Payload, PayloadMarks, Phase,
-    Pick, Placement, Plan, Repeat, Rounds, SampleFile, SharedUse, Span, Start, Steady, Target, Think, Tolerance, Trace,
-    TraceEntry, TrainingInput, Verb, Verify, Window, Workload,
+    Pick, Placement, Plan, Repeat, Rounds, SampleFile, SharedUse, Span, Start, Steady, Target, Think,
+    Tolerance, Trace, TraceEntry, TrainingInput, Verb, Verify, Window, Workload,
 };
 
 use super::{golden, root};

@@ -109,7 +109,8 @@ impl<'a> FormatWriter<'a> {
 
     fn bytes(&mut self, mut bytes: &[u8]) -> Result<(), i32> {
         while !bytes.is_empty() {
-            let part = self.part(bytes.len() as u64, |_, piece, _| piece.copy_from_slice(&bytes[..piece.len()]))?;
+            let part =
+                self.part(bytes.len() as u64, |_, piece, _| piece.copy_from_slice(&bytes[..piece.len()]))?;
             bytes = &bytes[part as usize..];
         }
         Ok(())
@@ -195,4 +196,75 @@ pub fn whole(bytes: usize, mut write: impl FnMut(usize) -> isize) -> Result<(), 
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::fd::AsRawFd;
+
+    use iodyno_model::{Payload, SampleFile};
+
+    use super::*;
+
+    /// Through a block that is much smaller than the file.
+    fn written(kind: DatasetFormat, samples: u64, sample_bytes: u64) -> Vec<u8> {
+        let (mut file, path) = tempfile::NamedTempFile::new().unwrap().into_parts();
+        let filler = Filler::new(&Payload::default(), 1, 4096).unwrap();
+        let layout = SampleFile::new(kind, samples).layout(sample_bytes);
+        FormatWriter::new(file.as_raw_fd(), 7, &filler, &mut [0; 1000]).write(kind, &layout).unwrap();
+        let mut bytes = Vec::new();
+        file = std::fs::File::open(&path).unwrap();
+        file.read_to_end(&mut bytes).unwrap();
+        assert_eq!(bytes.len() as u64, layout.bytes(), "{kind:?}");
+        bytes
+    }
+
+    fn crc32(bytes: &[u8]) -> u32 {
+        crc_fast::checksum(CrcAlgorithm::Crc32IsoHdlc, bytes) as u32
+    }
+
+    fn number(bytes: &[u8], at: usize) -> u32 {
+        u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
+    }
+
+    #[test]
+    fn an_archive_has_its_checksum_in_both_places() {
+        let bytes = written(DatasetFormat::Npz, 3, 5000);
+        let array = &bytes[55..55 + 128 + 15_000];
+        assert_eq!(number(&bytes, 14), crc32(array), "passed by when the sum was known");
+        let directory = number(&bytes, bytes.len() - 6) as usize;
+        assert_eq!(number(&bytes, directory + 16), crc32(array));
+        let second = directory + 51;
+        let labels = number(&bytes, second + 42) as usize + 55;
+        assert_eq!(number(&bytes, second + 16), crc32(&bytes[labels..directory]));
+        let distinct: std::collections::BTreeSet<&[u8]> = array[128..].chunks(512).collect();
+        assert_eq!(distinct.len(), 15_000_usize.div_ceil(512), "random");
+    }
+
+    #[test]
+    fn records_have_the_checksums_of_their_lengths_and_data() {
+        let bytes = written(DatasetFormat::Tfrecord, 4, 3000);
+        let masked = |bytes: &[u8]| crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8);
+        let (mut at, mut count) = (0, 0);
+        while at < bytes.len() {
+            let length = number(&bytes, at) as usize;
+            let data = &bytes[at + 12..at + 12 + length];
+            assert_eq!(number(&bytes, at + 8), masked(&bytes[at..at + 8]));
+            assert_eq!(number(&bytes, at + 12 + length), masked(data));
+            (at, count) = (at + length + 16, count + 1);
+        }
+        assert_eq!(count, 4);
+    }
+
+    #[test]
+    fn lines_have_as_many_numbers_as_a_sample_has_bytes() {
+        let text = String::from_utf8(written(DatasetFormat::Csv, 3, 5000)).unwrap();
+        let lines: Vec<Vec<u8>> = text
+            .lines()
+            .map(|line| line.split(',').map(|number| number.parse().expect("a byte")).collect())
+            .collect();
+        assert_eq!(lines.iter().map(Vec::len).collect::<Vec<_>>(), [5000; 3]);
+        assert_ne!(lines[0], lines[1]);
+    }
 }

@@ -7,10 +7,7 @@ mod report;
 mod search;
 mod workload;
 
-use std::path::Path;
-
 use clap::Parser;
-use iodyno_dialect::{Loader, PathKind};
 use iodyno_engine::world::World;
 use iodyno_model::{Diagnostic, Origin, units};
 
@@ -18,10 +15,10 @@ use self::report::FeedingFigures;
 use self::search::FeedingPoint;
 use self::workload::{Accelerator, Training, TrainingRun};
 use crate::experiment::{self, Experiment};
-use crate::loader::HostLoader;
 use crate::option_values::{positive_time, share};
 use crate::report_output::{ReportArguments, ReportOutput};
 use crate::runs::{ended, one, parsed};
+use crate::work_directory::{self, MadeDirectory};
 use crate::{leftovers, simulated_device};
 
 #[derive(Parser)]
@@ -83,7 +80,7 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
         Ok(prepared) => prepared,
         Err(wrong) => return ended(Err(wrong)),
     };
-    let _removed = DatasetRemoval(run.root.clone());
+    let _removed = MadeDirectory(run.root.clone());
     let by_data = run.files * run.figures.per_file / (u64::from(run.figures.batch) * LEAST_STEPS);
     let most = words.most.min(u32::try_from(by_data).unwrap_or(u32::MAX));
     let least_percent = words.threshold.unwrap_or(run.figures.least_percent);
@@ -157,32 +154,11 @@ fn lowered(world: &World, words: &AcceleratorsArgs) -> Result<TrainingRun, Vec<D
 }
 
 fn dataset_bytes(world: &World, words: &AcceleratorsArgs, directory: &str) -> Result<u64, Diagnostic> {
-    let origin = Origin::argument(directory);
-    // First of all: it may be what fills the file system.
-    leftovers::remove_temporaries(directory).iter().for_each(crate::session::say);
-    let hint = "name one that files can be made in, e.g. /mnt/training";
-    let facts = HostLoader::new(world)
-        .look(directory)
-        .ok_or_else(|| Diagnostic::error(&origin, "no such directory").hint(hint))?;
-    if facts.kind != PathKind::Directory || !facts.writable {
-        return Err(Diagnostic::error(&origin, "no directory that can be written to").hint(hint));
-    }
-    let free = facts.target.free_bytes.unwrap_or(u64::MAX);
+    let free = work_directory::free_bytes(world, directory, "/mnt/training")?;
     let bytes = words.dataset.unwrap_or(DATASET_BYTES.min(free / 2));
     if bytes > free {
         let message = format!("a data set of {}, and {} are free", units::binary(bytes), units::binary(free));
         return Err(Diagnostic::error(&Origin::argument("--dataset"), message).hint("ask for less"));
     }
     Ok(bytes)
-}
-
-/// Removes the data set, however the command ends.
-struct DatasetRemoval(String);
-
-impl Drop for DatasetRemoval {
-    fn drop(&mut self) {
-        if !self.0.is_empty() && Path::new(&self.0).exists() {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
 }

@@ -49,7 +49,7 @@ impl FeedingFigures<'_> {
             number::thousands(run.files),
             number::thousands(figures.per_file),
             units::binary(run.files * figures.file_bytes()),
-            units::binary(figures.record_bytes)
+            units::binary(figures.sample_bytes)
         );
         let input = format!(
             "batches of {}, {} readers each, {} computing for a step",

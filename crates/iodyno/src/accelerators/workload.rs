@@ -1,12 +1,12 @@
 //! Training workloads as MLPerf Storage 2.0 and DLIO define them, and their plans.
 //!
-//! Only sizes, counts and times are taken over: files hold random bytes, since no accelerator looks at them.
+//! Files have the workload's format and random samples, since no accelerator looks at them.
 
 use clap::ValueEnum;
-use iodyno_model::reflect::Reflect as _;
+use iodyno_model::reflect::Reflect;
 use iodyno_model::{
-    Device, Intent, Items, Lasting, Open, OpenMode, Origin, Phase, Plan, Prepare, SampleAccess, Size, Target,
-    TargetKind, TrainingInput,
+    DatasetFormat, Device, Intent, Items, Lasting, Open, OpenMode, Origin, Phase, Plan, Prepare,
+    SampleAccess, SampleFile, Size, Target, TargetKind, TrainingInput,
 };
 
 /// Whose samples are read.
@@ -29,9 +29,10 @@ pub enum Accelerator {
 #[derive(Clone, Copy, Debug)]
 pub struct Figures {
     pub name: &'static str,
+    pub format: DatasetFormat,
     /// Samples of a file; their mean length and its standard deviation, bytes.
     pub per_file: u64,
-    pub record_bytes: u64,
+    pub sample_bytes: u64,
     pub deviation_bytes: u64,
     pub batch: u32,
     pub readers: u32,
@@ -46,17 +47,15 @@ pub struct Figures {
     shuffled: bool,
 }
 
-/// Beside each record of TensorFlow's format: its length and two checksums, bytes.
-const FRAME_BYTES: u64 = 16;
-
 const UNET3D: Figures = Figures {
     name: "unet3d",
+    format: DatasetFormat::Npz,
     per_file: 1,
-    record_bytes: 146_600_628,
+    sample_bytes: 146_600_628,
     deviation_bytes: 68_341_808,
     batch: 7,
     readers: 4,
-    transfer_bytes: 1 << 20,
+    transfer_bytes: 256 << 10,
     a100_ns: 636_000_000,
     h100_ns: 323_000_000,
     least_percent: 90.0,
@@ -65,8 +64,9 @@ const UNET3D: Figures = Figures {
 
 const RESNET50: Figures = Figures {
     name: "resnet50",
+    format: DatasetFormat::Tfrecord,
     per_file: 1251,
-    record_bytes: 114_660 + FRAME_BYTES,
+    sample_bytes: 114_660,
     deviation_bytes: 0,
     batch: 400,
     readers: 8,
@@ -79,8 +79,9 @@ const RESNET50: Figures = Figures {
 
 const COSMOFLOW: Figures = Figures {
     name: "cosmoflow",
+    format: DatasetFormat::Tfrecord,
     per_file: 1,
-    record_bytes: 2_828_486 + FRAME_BYTES,
+    sample_bytes: 2_828_486,
     deviation_bytes: 71_311,
     batch: 1,
     readers: 4,
@@ -111,8 +112,20 @@ impl Figures {
         }
     }
 
+    fn file(&self) -> SampleFile {
+        SampleFile::new(self.format, self.per_file)
+    }
+
     pub fn file_bytes(&self) -> u64 {
-        self.record_bytes * self.per_file
+        self.file().layout(self.sample_bytes).bytes()
+    }
+
+    fn size(&self) -> Size {
+        let (mean_bytes, deviation_bytes) = (self.sample_bytes as f64, self.deviation_bytes as f64);
+        match self.deviation_bytes {
+            0 => Size::Fixed(self.sample_bytes),
+            _ => Size::Normal { mean_bytes, deviation_bytes },
+        }
     }
 }
 
@@ -140,13 +153,8 @@ const DEVICE_ENGINE: &str = "sim";
 impl TrainingRun {
     /// Each point of the search, with so many accelerators.
     pub fn input(&self, accelerators: u32) -> TrainingInput {
-        let Figures { per_file, record_bytes, batch, readers, transfer_bytes, shuffled, .. } = self.figures;
-        let access = match (&self.device, per_file) {
-            (Some(_), _) => SampleAccess::Record,
-            (None, 1) => SampleAccess::Item,
-            (None, _) => SampleAccess::Stream,
-        };
-        TrainingInput {
+        let Figures { per_file, batch, readers, transfer_bytes, shuffled, .. } = self.figures;
+        let mut input = TrainingInput {
             accelerators,
             ranks: 1,
             readers,
@@ -156,16 +164,18 @@ impl TrainingRun {
             warm_up: 1,
             samples: self.files * per_file,
             per_item: per_file,
-            record_bytes,
+            record_bytes: self.figures.file().layout(self.figures.sample_bytes).stored_bytes(),
             transfer_bytes,
-            access,
-            dealt: access == SampleAccess::Stream,
+            access: SampleAccess::Record,
             item_seeds: Vec::new(),
             sample_seeds: if shuffled { vec![self.seed as u32] } else { Vec::new() },
             compute: Lasting { ns: self.compute_ns, drawn: None },
-            preprocess: Lasting::default(),
             ..TrainingInput::blank()
+        };
+        if self.device.is_none() && self.figures.file().read_by(&mut input, &self.figures.size()).is_ok() {
+            input.dealt = input.access == SampleAccess::Stream;
         }
+        input
     }
 
     pub fn plan(&self, accelerators: u32) -> Plan {
@@ -186,18 +196,16 @@ impl TrainingRun {
     /// The data set: made by the first plan, found by the others, and removed by the command.
     fn target(&self) -> Target {
         let figures = &self.figures;
-        let size = match figures.deviation_bytes {
-            0 => Size::Fixed(figures.file_bytes()),
-            deviation => {
-                let (mean_bytes, deviation_bytes) = (figures.record_bytes as f64, deviation as f64);
-                Size::Normal { mean_bytes, deviation_bytes }
-            }
-        };
         let kind = match self.device {
             Some(_) => TargetKind::Nothing { bytes: self.files * figures.file_bytes() },
             None => TargetKind::FileSet {
                 root: self.root.clone(),
-                items: Items { count: self.files, size, ..Items::default() },
+                items: Items {
+                    count: self.files,
+                    size: figures.size(),
+                    format: Some(figures.file()),
+                    ..Items::default()
+                },
             },
         };
         let open = match self.device {

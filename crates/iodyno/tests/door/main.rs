@@ -13,9 +13,13 @@ mod aging;
 #[cfg(target_os = "linux")]
 mod calibration;
 #[cfg(target_os = "linux")]
+mod checkpoint;
+#[cfg(target_os = "linux")]
 mod crash;
 #[cfg(target_os = "linux")]
 mod crowd;
+#[cfg(target_os = "linux")]
+mod datasets;
 #[cfg(target_os = "linux")]
 mod devices;
 #[cfg(target_os = "linux")]
@@ -82,6 +86,8 @@ fn main() -> std::process::ExitCode {
             limits::cases(),
             load_curve::cases(),
             accelerators::cases(),
+            checkpoint::cases(),
+            datasets::cases(),
             pts::cases(),
             record::cases(),
             replay::cases(),

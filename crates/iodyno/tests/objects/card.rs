@@ -19,6 +19,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("a_store_that_cannot_be_measured_is_one_message", &[], refusals),
         Case::new("an_eventual_store_is_seen_as_one", &[], eventual),
         Case::new("a_store_that_is_too_busy_is_measured_and_said_to_be", &[], throttled),
+        Case::new("a_checkpoint_in_a_bucket_is_saved_restored_and_removed", &[], checkpoint),
     ]
 }
 
@@ -118,6 +119,40 @@ fn whole() -> Outcome {
     }
     let record: serde_json::Value = serde_json::from_slice(&std::fs::read(home.path().join("r.json"))?)?;
     assert_eq!(record["phases"].as_array().map(Vec::len), Some(2 * 10 + 4 + 4 + 1));
+    Ok(())
+}
+
+fn checkpoint() -> Outcome {
+    let (home, store) = (scratch(), store(|_| Fault::None));
+    let endpoint = format!("endpoint={}", store.endpoint());
+    let words = [
+        "checkpoint",
+        "s3://bucket/bench",
+        "--model",
+        "8b",
+        "--scale",
+        "1e-5",
+        "--times",
+        "2",
+        "--set",
+        &endpoint,
+    ];
+    let said = told(iodyno(home.path(), &words));
+    said.expect(0, &["in 16 files", "scale 0.00001", "the store's own memory", "not a result of it"]);
+    is_as_before(&store, &said);
+    let log = store.log();
+    let of = |method: &str| {
+        log.iter().filter(|one| one.method == method && one.key.contains("_states.pt")).count()
+    };
+    assert_eq!((of("PUT"), of("GET")), (2 * 16, 2 * 16), "each file once, in each of two checkpoints");
+    told(iodyno(home.path(), &[&words[..], &["--keep"]].concat())).expect(0, &[]);
+    let kept = store.keys();
+    let last = "global_epoch1_step2/zero_pp_rank_7_mp_rank_0_optim_states.pt";
+    assert!(
+        kept.iter().any(|key| key.starts_with("bench/iodyno-checkpoint-") && key.ends_with(last)),
+        "{kept:?}"
+    );
+    assert_eq!(kept.len(), 2 + 2 * 16, "{kept:?}");
     Ok(())
 }
 

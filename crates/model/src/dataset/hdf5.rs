@@ -114,10 +114,14 @@ fn contiguous(address: u64, bytes: u64) -> Vec<u8> {
     [&[4, 1][..], &address.to_le_bytes(), &bytes.to_le_bytes()].concat()
 }
 
-/// With the implicit index, whose number is 2. The last dimension is the length of an element.
+/// With the implicit index, whose number is 2. The last dimension is the length of an element; each is stored in as many bytes as
+/// the largest needs.
 fn chunked(address: u64, dimensions: &[u64]) -> Vec<u8> {
-    let mut place = vec![4, 2, 0, dimensions.len() as u8 + 1, 8];
-    dimensions.iter().chain(&[1]).for_each(|count| place.extend(count.to_le_bytes()));
+    let most = dimensions.iter().copied().max().unwrap_or(1);
+    let width = (u64::BITS - most.leading_zeros()).div_ceil(8).max(1);
+    let mut place = vec![4, 2, 0, dimensions.len() as u8 + 1, width as u8];
+    let stored = |count: &u64| count.to_le_bytes().into_iter().take(width as usize);
+    place.extend(dimensions.iter().chain(&[1]).flat_map(stored));
     place.push(2);
     place.extend(address.to_le_bytes());
     place
@@ -144,7 +148,8 @@ fn lookup3(bytes: &[u8]) -> u32 {
     let begin = 0xdead_beef_u32.wrapping_add(bytes.len() as u32);
     let [mut a, mut b, mut c] = [begin; 3];
     let word = |block: &[u8], at: usize| {
-        (0..4).fold(0, |word, byte| word | u32::from(block.get(at + byte).copied().unwrap_or(0)) << (8 * byte))
+        (0..4)
+            .fold(0, |word, byte| word | u32::from(block.get(at + byte).copied().unwrap_or(0)) << (8 * byte))
     };
     let count = bytes.len().div_ceil(12);
     for (number, block) in bytes.chunks(12).enumerate() {

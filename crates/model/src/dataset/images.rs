@@ -11,7 +11,8 @@ pub const JPEG_TAIL: &[u8] = &{
     const TABLE: usize = 69;
     const REST: &[u8] = &[
         0xff, 0xc0, 0, 11, 8, 0, 8, 0, 8, 1, 1, 0x11, 0, // the frame
-        0xff, 0xc4, 0, 20, 0x00, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, // first coefficients
+        0xff, 0xc4, 0, 20, 0x00, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, // first coefficients
         0xff, 0xc4, 0, 20, 0x10, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, // the others
         0xff, 0xda, 0, 8, 1, 1, 0x00, 0, 63, 0, 0x3f, // the scan
         0xff, 0xd9,

@@ -71,7 +71,8 @@ fn numbers_are_as_long_as_evenly_drawn_bytes() {
     for count in [0, 1, 255, 256, 257, 5000] {
         assert_eq!(numbers_bytes(count), counted(count));
     }
-    let digits: Vec<usize> = (1..=3).map(|wanted| (0..256).filter(|at| digits(*at) == wanted).count()).collect();
+    let digits: Vec<usize> =
+        (1..=3).map(|wanted| (0..256).filter(|at| digits(*at) == wanted).count()).collect();
     assert_eq!(digits, [10, 90, 156]);
 }
 
@@ -98,9 +99,15 @@ fn files_are_read_as_their_loaders_read_them() {
     };
     let drawn = || Size::Normal { mean_bytes: 1e6, deviation_bytes: 1e5 };
     let one = |kind| read(SampleFile::new(kind, 1), drawn()).unwrap().access;
-    assert_eq!([DatasetFormat::Npz, DatasetFormat::Tfrecord, DatasetFormat::Hdf5].map(one), [SampleAccess::Item; 3]);
+    assert_eq!(
+        [DatasetFormat::Npz, DatasetFormat::Tfrecord, DatasetFormat::Hdf5].map(one),
+        [SampleAccess::Item; 3]
+    );
     let records = read(SampleFile::new(DatasetFormat::Tfrecord, 10), Size::Fixed(1000)).unwrap();
-    assert_eq!((records.access, records.transfer_bytes, records.per_item), (SampleAccess::Stream, 256 << 10, 10));
+    assert_eq!(
+        (records.access, records.transfer_bytes, records.per_item),
+        (SampleAccess::Stream, 256 << 10, 10)
+    );
     assert!(records.record_bytes > 1016, "with its frame: {}", records.record_bytes);
     let chunks = SampleFile { chunk_bytes: 1024, ..SampleFile::new(DatasetFormat::Hdf5, 2) };
     let chunked = read(chunks, Size::Fixed(10_000)).unwrap();

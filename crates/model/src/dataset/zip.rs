@@ -95,7 +95,8 @@ impl ArchiveMember {
     /// Its entry in the directory, before and behind the checksum.
     fn entry(&self) -> (Vec<u8>, Vec<u8>) {
         let (is_long, is_far) = (self.bytes > LONG_BYTES, self.offset > LONG_BYTES);
-        let long = if is_long { [self.bytes.to_le_bytes(), self.bytes.to_le_bytes()].concat() } else { vec![] };
+        let long =
+            if is_long { [self.bytes.to_le_bytes(), self.bytes.to_le_bytes()].concat() } else { vec![] };
         let far = if is_far { self.offset.to_le_bytes().to_vec() } else { vec![] };
         let extra = [long, far].concat();
         let extra = match extra.len() as u16 {

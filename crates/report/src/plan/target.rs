@@ -71,7 +71,11 @@ fn listed(items: &Items, what: &str) -> String {
     words.extend(phrases(items, "first_name"));
     if let Some(format) = &items.format {
         let length = size(&items.size);
-        words.push(format!("{length} a sample, {} in each of the format {}", format.samples, format.kind.name()));
+        words.push(format!(
+            "{length} a sample, {} in each of the format {}",
+            format.samples,
+            format.kind.name()
+        ));
         if format.chunk_bytes > 0 {
             words.push(format!("in chunks of {}", bytes(format.chunk_bytes)));
         }

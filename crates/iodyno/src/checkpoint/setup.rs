@@ -1,0 +1,231 @@
+//! What all checkpoints of a command have in common: the model's processes, and where their files go.
+
+use std::path::Path;
+
+use iodyno_engine::world::World;
+use iodyno_model::{
+    CheckpointFile, CheckpointMedium, CheckpointModel, CheckpointTransfer, Device, Diagnostic, Intent,
+    Origin, Parallelism, Plan, Setting, units,
+};
+
+use super::{CheckpointArgs, FileDivision, copying};
+use crate::runs::one;
+use crate::work_directory::{self, MadeDirectory};
+use crate::{leftovers, simulated_device};
+
+/// The engines of a directory, of a bucket and of a simulated device.
+const FILES_ENGINE: &str = iodyno_dialect::engine_choice::POSITIONED_CALLS;
+const OBJECTS_ENGINE: &str = "s3";
+const DEVICE_ENGINE: &str = "sim";
+/// Of each process on a device: what PCIe 4.0 with 16 lanes carries from an accelerator in practice, bytes per second.
+const DEVICE_COPY_RATE: u64 = 20_000_000_000;
+/// Threads of this program at most.
+const MOST_THREADS: usize = 4096;
+
+pub struct CheckpointSetup {
+    pub model: CheckpointModel,
+    pub device: Option<Device>,
+    /// Of the first checkpoint.
+    pub transfer: CheckpointTransfer,
+    /// What is above the folders of checkpoints, unless they are kept.
+    removed: MadeDirectory,
+    root: String,
+}
+
+impl CheckpointSetup {
+    /// # Errors
+    /// What is wrong with the command, or does not fit the target.
+    pub fn new(world: &World, words: &CheckpointArgs) -> Result<CheckpointSetup, Vec<Diagnostic>> {
+        let model = model(words).map_err(one)?;
+        let ranks = files_of_ranks(&model, words).map_err(one)?;
+        let target = words.target.as_deref().unwrap_or_default();
+        let medium = match (&words.on, target.contains("://")) {
+            (Some(_), _) => CheckpointMedium::Device,
+            (None, true) => CheckpointMedium::Objects,
+            (None, false) => CheckpointMedium::Files,
+        };
+        let setting = |(name, value): &(String, String)| Setting {
+            name: name.clone(),
+            value: value.clone(),
+            origin: Origin::argument(&format!("--set {name}={value}")),
+        };
+        let engine = match medium {
+            CheckpointMedium::Files => FILES_ENGINE,
+            CheckpointMedium::Objects => OBJECTS_ENGINE,
+            CheckpointMedium::Device => DEVICE_ENGINE,
+        };
+        let mut setup = CheckpointSetup {
+            model,
+            device: None,
+            transfer: CheckpointTransfer {
+                ranks,
+                medium,
+                folder: String::new(),
+                engine: engine.into(),
+                settings: words.set.iter().map(setting).collect(),
+                transfer_bytes: words.transfer,
+                fsync: true,
+                shift: words.shift,
+                is_kept: words.keep,
+                origin: Origin::argument(words.target.as_deref().unwrap_or("--on")),
+            },
+            removed: MadeDirectory(String::new()),
+            root: target.trim_end_matches('/').into(),
+        };
+        setup.place(world, words)?;
+        Ok(setup)
+    }
+
+    /// Checks that the target takes all of it.
+    fn place(&mut self, world: &World, words: &CheckpointArgs) -> Result<(), Vec<Diagnostic>> {
+        if self.transfer.medium != CheckpointMedium::Objects && !words.set.is_empty() {
+            let wrong =
+                Diagnostic::error(&Origin::argument("--set"), "settings are those of a bucket's engine");
+            return Err(one(wrong.hint("leave it out, or name s3://BUCKET/PREFIX")));
+        }
+        match self.transfer.medium {
+            CheckpointMedium::Device => {
+                let device = simulated_device::named(words.on.as_deref().unwrap_or_default(), "--on")?;
+                self.fits(simulated_device::capacity_bytes(&device), "the device holds").map_err(one)?;
+                self.device = Some(device);
+            }
+            CheckpointMedium::Objects => {
+                if !self.root.starts_with("s3://") {
+                    let wrong = Diagnostic::error(&self.transfer.origin, "no address of a bucket");
+                    return Err(one(wrong.hint("e.g. s3://BUCKET/PREFIX, or a directory")));
+                }
+                // A prefix of this run's own: what is in a bucket is not looked at, and must not be overwritten.
+                self.root = format!("{}/iodyno-checkpoint-{}", self.root, leftovers::own_name());
+            }
+            CheckpointMedium::Files => self.directory(world, words).map_err(one)?,
+        }
+        Ok(())
+    }
+
+    fn directory(&mut self, world: &World, words: &CheckpointArgs) -> Result<(), Diagnostic> {
+        let directory = words.target.as_deref().unwrap_or_default();
+        let origin = &self.transfer.origin;
+        if self.transfer.ranks.len() > MOST_THREADS {
+            let message =
+                format!("{} processes, and more than {MOST_THREADS} threads", self.transfer.ranks.len());
+            return Err(
+                Diagnostic::error(origin, message).hint("--subset N saves the first ones' part; or use --on")
+            );
+        }
+        let free = work_directory::free_bytes(world, directory, "/mnt/checkpoints")?;
+        let copies = if words.keep { u64::from(words.times) } else { 1 };
+        self.fits(free / copies, if copies == 1 { "so much is free:" } else { "for each is free:" })?;
+        if words.keep {
+            let there = (1..=words.times).map(|number| self.folder(number));
+            if let Some(there) = there.into_iter().find(|folder| Path::new(folder).exists()) {
+                let message = format!("{there} exists already, and is not overwritten");
+                return Err(Diagnostic::error(&Origin::argument("--keep"), message)
+                    .hint("remove it, or name another directory"));
+            }
+        } else {
+            self.root = leftovers::temporary(directory, "checkpoint");
+            self.removed.0.clone_from(&self.root);
+        }
+        Ok(())
+    }
+
+    fn fits(&self, room: u64, what: &str) -> Result<(), Diagnostic> {
+        let bytes = self.transfer.bytes();
+        if bytes <= room {
+            return Ok(());
+        }
+        let message = format!("a checkpoint has {}; {what} {}", units::binary(bytes), units::binary(room));
+        let part = room as f64 / bytes as f64 * self.model.scale;
+        let power = 10f64.powf(part.max(1e-9).log10().floor());
+        let fitting = (part / power).floor() * power;
+        let decimals = (-power.log10()).round().max(0.0) as usize;
+        let hint = format!("--scale {fitting:.decimals$} of every tensor fits");
+        Err(Diagnostic::error(&self.transfer.origin, message).hint(hint))
+    }
+
+    fn folder(&self, number: u32) -> String {
+        format!("{}/{}", self.root, CheckpointModel::folder(number.into()))
+    }
+
+    /// Saves and restores one checkpoint.
+    pub fn plan(&self, number: u32) -> Plan {
+        let transfer = CheckpointTransfer { folder: self.folder(number), ..self.transfer.clone() };
+        Plan {
+            name: format!("checkpoint {}", self.model.name),
+            seed: number.into(),
+            intent: Intent::Device,
+            targets: transfer.targets(),
+            phases: vec![transfer.save(), transfer.restore()],
+            device: self.device.clone(),
+            ..Plan::default()
+        }
+    }
+
+    /// How long the copy in memory takes that an asynchronous checkpoint begins with, ns, and whether that was measured.
+    pub fn copy_ns(&self, rate: Option<u64>) -> (u64, bool) {
+        let of_rank = |files: &Vec<CheckpointFile>| files.iter().map(|file| file.bytes).sum::<u64>();
+        let most = self.transfer.ranks.iter().map(of_rank).max().unwrap_or(0);
+        let rate = match (rate, &self.device) {
+            (Some(rate), _) => rate as f64,
+            (None, Some(_)) => DEVICE_COPY_RATE as f64,
+            (None, None) => {
+                let all = copying::bytes_per_second(self.transfer.ranks.len());
+                return ((self.transfer.bytes() as f64 / all * 1e9) as u64, true);
+            }
+        };
+        ((most as f64 / rate.max(1.0) * 1e9) as u64, false)
+    }
+}
+
+fn model(words: &CheckpointArgs) -> Result<CheckpointModel, Diagnostic> {
+    let Some(mut model) = CheckpointModel::named(&words.model) else {
+        return Err(Diagnostic::error(&Origin::argument("--model"), "no such model"));
+    };
+    model.scale = words.scale;
+    model.zero = words.zero.unwrap_or(model.zero);
+    if let Some(ranks) = words.ranks {
+        let Parallelism { tensor, pipeline, .. } = model.parallelism;
+        let group = tensor * pipeline;
+        if ranks % group > 0 {
+            let message = format!(
+                "{} is divided over {tensor} tensor and {pipeline} pipeline ranks, and {ranks} is no multiple of {group}",
+                model.name
+            );
+            let hint = format!(
+                "--ranks {}, or --subset N for the part of some",
+                ranks.max(1).next_multiple_of(group)
+            );
+            return Err(Diagnostic::error(&Origin::argument("--ranks"), message).hint(hint));
+        }
+        model.parallelism.data = ranks / group;
+    }
+    Ok(model)
+}
+
+/// What each process that takes part writes.
+fn files_of_ranks(
+    model: &CheckpointModel,
+    words: &CheckpointArgs,
+) -> Result<Vec<Vec<CheckpointFile>>, Diagnostic> {
+    let all = model.processes();
+    let count = words.subset.unwrap_or(all);
+    let wrong = |place: &str, message: String, hint: &str| {
+        Err(Diagnostic::error(&Origin::argument(place), message).hint(hint))
+    };
+    if count > all {
+        return wrong("--subset", format!("{count} of {all} processes"), "ask for fewer, or say --ranks");
+    }
+    if words.shift >= count && words.shift > 0 {
+        let message = format!("{} further, and there are {count} processes", words.shift);
+        return wrong("--shift", message, "a shift is smaller than the number of processes");
+    }
+    let whole = |rank: u32, files: Vec<CheckpointFile>| {
+        let bytes = files.iter().map(|file| file.bytes).sum();
+        vec![CheckpointFile { name: format!("rank_{rank}.pt"), bytes }]
+    };
+    let files = |rank: u32| match words.files {
+        FileDivision::Framework => model.files(rank),
+        FileDivision::Rank => whole(rank, model.files(rank)),
+    };
+    Ok((0..count).map(files).collect())
+}
