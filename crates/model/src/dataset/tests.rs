@@ -1,3 +1,5 @@
+//! Files of data sets: their lengths against what their readers write, and how training input reads them.
+
 use super::*;
 
 /// A file without its random content, which is zeros here, and with its checksums left out.
