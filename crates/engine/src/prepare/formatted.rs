@@ -178,7 +178,7 @@ fn write_number(line: &mut Vec<u8>, digits: u8, random: u8) {
         2 => (10, 90),
         _ => (100, 156),
     };
-    let number = (least + (u32::from(random) * count >> 8)) as u8;
+    let number = (least + ((u32::from(random) * count) >> 8)) as u8;
     let text = [number / 100, number / 10 % 10, number % 10].map(|digit| b'0' + digit);
     line.extend(&text[3 - usize::from(digits)..]);
     line.push(b',');
