@@ -210,7 +210,7 @@ mod tests {
         // In one file, items that are shuffled move whole.
         let begin = |item: Option<u64>| item.map(|item| item * 30);
         assert_eq!(all(None).first().copied(), begin(items.next()));
-        assert_eq!(all(None).iter().sum::<u64>(), (0..9).map(|sample| sample * 10).sum());
+        assert_eq!(all(None).iter().sum::<u64>(), (0..9u64).map(|sample| sample * 10).sum::<u64>());
     }
 
     #[test]
