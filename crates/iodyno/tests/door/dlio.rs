@@ -15,11 +15,7 @@ const DLIO: &str = "IODYNO_DLIO";
 pub fn cases() -> Vec<Case> {
     let against = Case::new("dlio reads what DLIO reads, for less processor time", &[], beside);
     vec![
-        Case::new(
-            "dlio: a device as quick as computing keeps an accelerator busy, a slower one in part",
-            &[],
-            known,
-        ),
+        Case::new("dlio is refused on a simulated device, which has no files", &[], simulated),
         Case::new("dlio makes its data set, trains, and leaves what it was asked to leave", &[], real),
         Case::new("dlio touches no file that it did not make", &[], others),
         Case::new("dlio: accelerators are ranks of a launcher", &[Need::Tool("mpirun")], ranks),
