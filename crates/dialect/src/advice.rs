@@ -170,8 +170,23 @@ pub fn native(finding: Finding) -> Option<Finding> {
     is_printed.then_some(finding)
 }
 
+/// The tools that word findings of storage, with how they do.
+pub const WORDINGS: &[(&str, crate::Translate)] = &[
+    ("dd", crate::dd::advice::translate),
+    ("filebench", crate::filebench::advice::translate),
+    ("fio", crate::fio::lower::advice::translate),
+    ("hdparm", crate::hdparm::advice::translate),
+    ("io500", crate::io500::advice::translate),
+    ("iometer", crate::iometer::advice::translate),
+    ("ior", crate::ior::lower::advice::translate),
+    ("iozone", crate::iozone::advice::translate),
+    ("md-workbench", crate::md_workbench::advice::translate),
+    ("mdtest", crate::mdtest::advice::translate),
+    ("measure", crate::measure::advice::translate),
+    ("warp", crate::warp::advice::translate),
+];
+
 /// What to do about a finding in the words of a tool; `None` where the finding is left out.
-#[cfg(test)]
 pub fn translated(remedy: Remedy, translate: crate::Translate) -> Option<String> {
     let (severity, phase, sentence) = (iodyno_model::Severity::Note, String::new(), String::new());
     let finding = Finding::new(remedy.kind(), severity, phase, sentence, Vec::new());
@@ -182,7 +197,6 @@ pub fn translated(remedy: Remedy, translate: crate::Translate) -> Option<String>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Translate;
     use crate::dd::advice::translate as dd;
     use crate::fio::lower::advice::translate as fio;
     use crate::hdparm::advice::translate as hdparm;
@@ -241,23 +255,6 @@ mod tests {
 
     #[test]
     fn no_tool_is_told_words_of_the_plan() {
-        use crate::filebench::advice::translate as filebench;
-        use crate::iometer::advice::translate as iometer;
-        use crate::iozone::advice::translate as iozone;
-        use crate::md_workbench::advice::translate as workbench;
-        let tools: [(&str, Translate); 11] = [
-            ("dd", dd),
-            ("filebench", filebench),
-            ("fio", fio),
-            ("hdparm", hdparm),
-            ("io500", io500),
-            ("iometer", iometer),
-            ("ior", ior),
-            ("iozone", iozone),
-            ("md-workbench", workbench),
-            ("mdtest", mdtest),
-            ("measure", measure),
-        ];
         let plan = [
             "`direct = ",
             "`intent",
@@ -270,9 +267,9 @@ mod tests {
             "`settings",
             "`depth`",
         ];
-        for (tool, translate) in tools {
+        for (tool, translate) in WORDINGS {
             for remedy in WORDS {
-                let told = translated(*remedy, translate).unwrap_or_default();
+                let told = translated(*remedy, *translate).unwrap_or_default();
                 let word = plan.iter().find(|word| told.contains(**word));
                 assert_eq!(word, None, "{tool} {remedy:?}: {told}");
             }

@@ -14,6 +14,7 @@ pub mod dlio;
 pub mod engine_choice;
 mod file_system_hints;
 pub mod filebench;
+pub mod finding_pages;
 pub mod fio;
 pub mod hdparm;
 pub mod hosts;

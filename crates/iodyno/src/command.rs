@@ -10,12 +10,14 @@ use iodyno_report::table::wrapped;
 
 use crate::accelerators;
 use crate::archive::TypedCommand;
-use crate::checkpoint;
+use crate::cache_command;
 use crate::compare;
 use crate::crash;
 use crate::crash_view;
+use crate::doctor;
 use crate::explain;
 use crate::extension_options::{self, ExtensionOptions};
+use crate::finding_page;
 use crate::hosts::{self, RemoteCommand};
 use crate::limits;
 use crate::lists;
@@ -176,6 +178,9 @@ pub fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         "why" => why::answer(rest),
         "whatif" => whatif::answer(world, rest),
         "crash" => crash_view::answer(rest).unwrap_or_else(|| crash::answer(rest)),
+        "explain" => finding_page::answer(rest),
+        "cache" => cache_command::answer(rest),
+        "doctor" => doctor::answer(rest),
         "engines" => lists::engines(rest),
         "devices" => lists::devices(rest),
         "dialects" => lists::dialects(rest),
@@ -399,6 +404,9 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
         ("tune", "measure a disk under other settings of its queue, and restore them"),
         ("crash", "what a crash leaves of a file system, and of your files in it"),
         ("whatif", "a workload on simulated devices, side by side; what a store can promise"),
+        ("explain", "explain a finding: how the number misleads, what to set"),
+        ("cache", "show how much of files is in the page cache, and drop it"),
+        ("doctor", "say what this machine lacks for measuring, and how to get it"),
         ("engines", "list the engines and whether they are available here"),
         ("devices", "list the simulated devices that tools can run on"),
         ("dialects", "list the supported tools"),
@@ -450,9 +458,13 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Network", &["net", "iperf3", "iperf", "netperf", "netserver"]),
     ("Verify", &["posix", "s3check", "crash", "powerfail", "pjdfstest", "fstest"]),
     ("Compute", &["whatif"]),
-    ("Traces", &["record", "replay", "trace", "why"]),
+    ("Traces", &["record", "replay", "trace"]),
     ("History", &["runs", "report", "compare", "rerun", "import"]),
-    ("This program", &["engines", "devices", "dialects", "witnesses", "links", "completions", "man"]),
+    ("Understand", &["explain", "cache", "why"]),
+    (
+        "This program",
+        &["doctor", "engines", "devices", "dialects", "witnesses", "links", "completions", "man"],
+    ),
 ];
 
 /// The help text: all commands in groups.

@@ -10,10 +10,12 @@ use iodyno_report::native::Native;
 use iodyno_report::paint::Paint;
 
 use crate::accelerators::AcceleratorsArgs;
-use crate::checkpoint::CheckpointArgs;
+use crate::cache_command::CacheArgs;
 use crate::command::help_of;
 use crate::compare::CompareArgs;
 use crate::crash::CrashArgs;
+use crate::doctor::DoctorArgs;
+use crate::finding_page::ExplainArgs;
 use crate::limits::LimitsArgs;
 use crate::load_curve::LoadCurveArgs;
 use crate::loader::HostLoader;
@@ -149,6 +151,9 @@ fn own_help(world: &World, name: &str) -> Option<String> {
         "why" => WhyArgs::command(),
         "crash" => CrashArgs::command(),
         "whatif" => WhatifArgs::command(),
+        "explain" => ExplainArgs::command(),
+        "cache" => CacheArgs::command(),
+        "doctor" => DoctorArgs::command(),
         "engines" => lists::EnginesArgs::command(),
         "devices" => lists::DevicesArgs::command(),
         "dialects" => lists::DialectsArgs::command(),

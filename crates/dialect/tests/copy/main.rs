@@ -85,4 +85,5 @@ fn golden_documents_are_generated() {
     golden("docs/filebench.md", &iodyno_dialect::filebench::options::document());
     golden("docs/netperf.md", &iodyno_dialect::netperf::options::document());
     golden("docs/warp.md", &iodyno_dialect::warp::options::document());
+    golden("docs/lies.md", &iodyno_dialect::finding_pages::document());
 }

@@ -60,6 +60,8 @@ mod substitution;
 mod traces;
 #[cfg(target_os = "linux")]
 mod tune;
+#[cfg(target_os = "linux")]
+mod understand;
 mod whatif;
 #[cfg(target_os = "linux")]
 mod words;
@@ -96,6 +98,7 @@ fn main() -> std::process::ExitCode {
             substitution::cases(),
             traces::cases(),
             tune::cases(),
+            understand::cases(),
         ]
         .into_iter()
         .flatten()

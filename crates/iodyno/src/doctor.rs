@@ -1,0 +1,250 @@
+//! `iodyno doctor`: what this machine lets iodyno do, what it lacks, and how to get that.
+//!
+//! Every line comes from trying: a device is opened, a library is loaded, a kernel file is read. Nothing is installed, mounted
+//! or changed.
+
+use std::fs::{self, OpenOptions};
+use std::path::Path;
+
+use clap::Parser;
+use iodyno_engine::registry::all_facts;
+use iodyno_engine::{EngineFacts, clock};
+use iodyno_report::table::wrapped;
+use serde_json::{Value, json};
+
+use crate::loader::plain;
+use crate::runs::{paint, parsed, print};
+
+#[derive(Parser)]
+#[command(name = "iodyno doctor", about = "Say what this machine lacks for measuring, and how to get it",
+    disable_version_flag = true, after_help = AFTER)]
+pub struct DoctorArgs {
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const AFTER: &str = "Nothing is installed, mounted or changed. Exit status: always 0, since a machine without MPI or root is no \
+failure.";
+
+/// How much a missing thing takes away.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Works,
+    Missing,
+}
+
+/// One thing that was tried.
+struct Check {
+    name: &'static str,
+    state: State,
+    /// What was found, or why it is missing.
+    found: String,
+    /// What is possible only with it.
+    serves: &'static str,
+    /// How to get it; empty where it works.
+    remedy: &'static str,
+}
+
+impl Check {
+    fn of(
+        name: &'static str,
+        tried: Result<String, String>,
+        serves: &'static str,
+        remedy: &'static str,
+    ) -> Check {
+        match tried {
+            Ok(found) => Check { name, state: State::Works, found, serves, remedy: "" },
+            Err(found) => Check { name, state: State::Missing, found, serves, remedy },
+        }
+    }
+}
+
+/// Does `iodyno doctor ARGUMENTS…`; the exit status.
+pub fn answer(arguments: &[String]) -> u8 {
+    let words = match parsed::<DoctorArgs>("iodyno doctor", arguments) {
+        Ok(words) => words,
+        Err(status) => return status,
+    };
+    let checks: Vec<Check> = system().into_iter().chain(witnesses()).chain(engines()).collect();
+    print(&if words.json { as_json(&checks) } else { as_text(&checks, paint().columns) })
+}
+
+fn system() -> Vec<Check> {
+    vec![
+        Check::of(
+            "root",
+            if is_root() { Ok("this user is root".into()) } else { Err("this user is not root".into()) },
+            "dropping caches, block devices, namespaces, the kernel's tracing",
+            "run it with sudo where a report asks for it; most measurements need no root",
+        ),
+        Check::of(
+            "fuse",
+            opens("/dev/fuse"),
+            "`iodyno record --fuse`, `iodyno crash --view`, `iodyno powerfail` with a lying disk",
+            "modprobe fuse; in a container: --device /dev/fuse --cap-add SYS_ADMIN",
+        ),
+        Check::of(
+            "loop devices",
+            opens("/dev/loop-control"),
+            "`iodyno crash FS`",
+            "modprobe loop, as root; in a container: --privileged",
+        ),
+        Check::of(
+            "tracing",
+            tracing(),
+            "`iodyno why`, `iodyno record DEVICE`",
+            "mount -t tracefs tracefs /sys/kernel/tracing, as root, outside of a container",
+        ),
+        Check::of("clock", clock_source(), "latencies of microseconds", CLOCK_REMEDY),
+    ]
+}
+
+const CLOCK_REMEDY: &str = "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource, if the processor has a steady one";
+
+fn witnesses() -> Vec<Check> {
+    vec![
+        Check::of(
+            "dropping caches",
+            writable("/proc/sys/vm/drop_caches"),
+            "cold reads and cold names (`drop_caches = true`)",
+            "run as root; without it use direct I/O, or `iodyno cache FILE --evict` for files of your own",
+        ),
+        Check::of(
+            "device counters",
+            readable("/proc/diskstats"),
+            "findings about caches, other users and amplification",
+            "outside of a container that hides /proc/diskstats",
+        ),
+        Check::of(
+            "pressure",
+            readable("/proc/pressure/io"),
+            "finding 11: a machine shared with other load",
+            "a kernel with CONFIG_PSI, booted with psi=1",
+        ),
+        Check::of(
+            "own I/O account",
+            readable("/proc/self/io"),
+            "telling this program's I/O from that of others",
+            "a kernel with CONFIG_TASK_IO_ACCOUNTING",
+        ),
+    ]
+}
+
+/// Engines that depend on the kernel or on a library.
+fn engines() -> Vec<Check> {
+    let depends = |facts: &&'static EngineFacts| remedy_of(facts.name).is_some();
+    all_facts()
+        .filter(depends)
+        .map(|facts| {
+            let tried =
+                (facts.available)().map(|()| "available".to_string()).map_err(|failure| failure.message);
+            Check::of(facts.name, tried, facts.about, remedy_of(facts.name).unwrap_or_default())
+        })
+        .collect()
+}
+
+/// How to get what an engine needs.
+fn remedy_of(engine: &str) -> Option<&'static str> {
+    Some(match engine {
+        "io_uring" => {
+            "a kernel of 5.6 or later, with sysctl kernel.io_uring_disabled=0; in a container: --security-opt seccomp=unconfined"
+        }
+        "libaio" => "a kernel with CONFIG_AIO; any distribution has it",
+        "mpiio" => "apt install openmpi-bin, or mpich; or IODYNO_MPI=/path/to/libmpi.so",
+        "hdf5" => "apt install libhdf5-openmpi-103-1, built for the MPI that you run",
+        "ncmpi" => "apt install libpnetcdf0d",
+        "rados" => "apt install librados2",
+        "hdfs" => "libhdfs.so of Hadoop 3.2 or later on LD_LIBRARY_PATH, and a Java",
+        _ => return None,
+    })
+}
+
+/// The owner of a process's own folder is who runs it.
+fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata("/proc/self").is_ok_and(|facts| facts.uid() == 0)
+}
+
+#[cfg(target_os = "linux")]
+fn tracing() -> Result<String, String> {
+    let opened = iodyno_recorder::tracefs::Tracefs::open();
+    opened.map(|_| "the kernel's tracefs can be used".into()).map_err(|error| error.to_string())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn tracing() -> Result<String, String> {
+    Err("tracefs is part of Linux".into())
+}
+
+fn opens(path: &str) -> Result<String, String> {
+    let opened = OpenOptions::new().read(true).write(true).open(path);
+    opened.map(|_| format!("{path} opens")).map_err(|error| format!("{path}: {}", plain(&error)))
+}
+
+fn writable(path: &str) -> Result<String, String> {
+    let opened = OpenOptions::new().write(true).open(path);
+    opened.map(|_| format!("{path} can be written")).map_err(|error| format!("{path}: {}", plain(&error)))
+}
+
+fn readable(path: &str) -> Result<String, String> {
+    let read = fs::read_to_string(path).map_err(|error| plain(&error));
+    match read {
+        Ok(text) if text.trim().is_empty() => Err(format!("{path} is empty here")),
+        Ok(_) => Ok(format!("{path} can be read")),
+        Err(reason) => Err(format!("{path}: {reason}")),
+    }
+}
+
+/// Nanoseconds of a clock reading, beyond which latencies of a page cache are mostly those of the clock.
+const READING_NS_MOST: u64 = 1000;
+/// Readings whose mean is taken.
+const READINGS: u64 = 1000;
+
+/// The kernel's clock source, and what one reading costs.
+fn clock_source() -> Result<String, String> {
+    let source = fs::read_to_string(
+        Path::new("/sys/devices/system/clocksource/clocksource0").join("current_clocksource"),
+    );
+    let source = source.map_or_else(|_| "unknown".to_string(), |text| text.trim().to_string());
+    let began = clock::monotonic();
+    for _ in 0..READINGS {
+        std::hint::black_box(clock::monotonic());
+    }
+    let each = (clock::monotonic() - began) / READINGS;
+    let text = format!("{source}, {each} ns a reading");
+    if each > READING_NS_MOST { Err(text) } else { Ok(text) }
+}
+
+fn as_text(checks: &[Check], columns: usize) -> String {
+    const INDENT: usize = 19;
+    let mut text = String::new();
+    for check in checks {
+        let mark = if check.state == State::Works { "ok" } else { "--" };
+        let width = columns.saturating_sub(INDENT);
+        text.push_str(&format!("{mark} {:<15} {}\n", check.name, wrapped(&check.found, width, INDENT)));
+        if check.state == State::Missing {
+            let needed = format!("needed for {}", check.serves);
+            text.push_str(&format!("{:INDENT$}{}\n", "", wrapped(&needed, width, INDENT)));
+            text.push_str(&format!("{:INDENT$}→ {}\n", "", wrapped(check.remedy, width - 2, INDENT + 2)));
+        }
+    }
+    let missing = checks.iter().filter(|check| check.state == State::Missing).count();
+    text + &match missing {
+        0 => "\nNothing is missing.\n".to_string(),
+        missing => {
+            format!("\n{missing} of {} are missing. `iodyno measure .` works without them.\n", checks.len())
+        }
+    }
+}
+
+fn as_json(checks: &[Check]) -> String {
+    let list: Vec<Value> = checks
+        .iter()
+        .map(|check| {
+            json!({ "name": check.name, "works": check.state == State::Works, "found": check.found,
+                "serves": check.serves, "remedy": check.remedy })
+        })
+        .collect();
+    format!("{:#}\n", json!({ "checks": list }))
+}
