@@ -1,5 +1,8 @@
 //! Training input on a simulated device: how busy accelerators are kept is known beforehand, to the nanosecond.
 
+#[path = "inference/kv_cache.rs"]
+mod kv_cache;
+
 use iodyno_engine::{Options, run as run_plan};
 use iodyno_model::device::{Device, DevicePart, PartKind, Station};
 use iodyno_model::reflect::Reflect;

@@ -19,6 +19,7 @@ use crate::explain;
 use crate::extension_options::{self, ExtensionOptions};
 use crate::finding_page;
 use crate::hosts::{self, RemoteCommand};
+use crate::kv_cache;
 use crate::limits;
 use crate::lists;
 use crate::load_curve;
@@ -36,6 +37,7 @@ use crate::simulated_device;
 use crate::terminal;
 use crate::trace;
 use crate::tune;
+use crate::vector_search;
 use crate::whatif;
 use crate::why;
 
@@ -112,8 +114,8 @@ fn runs(name: &str, arguments: &[String]) -> bool {
 
 /// Commands that run several plans, which depend on what the ones before found: on one rank, since several would each do all
 /// of it at once, and done anew as a whole.
-pub const EXPERIMENTS: [&str; 7] =
-    ["accelerators", "checkpoint", "load-curve", "limits", "neighbours", "pts", "tune"];
+pub const EXPERIMENTS: [&str; 8] =
+    ["accelerators", "kv-cache", "vector-search", "load-curve", "limits", "neighbours", "pts", "tune"];
 
 /// Refuses ranks of such a command.
 fn alone(world: &World, word: &str) -> Result<(), Diagnostic> {
@@ -169,7 +171,8 @@ pub fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         "trace" => trace::answer(rest),
         "load-curve" => load_curve::answer(world, rest),
         "accelerators" => accelerators::answer(world, rest),
-        "checkpoint" => checkpoint::answer(world, rest),
+        "kv-cache" => kv_cache::answer(world, rest),
+        "vector-search" => vector_search::answer(world, rest),
         "limits" => limits::answer(world, rest),
         "neighbours" => neighbours::answer(world, rest),
         "powerfail" => powerfail::answer(rest),
@@ -396,7 +399,8 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
         ("why", "split the latency of a program's I/O: scheduler, device, journal, …"),
         ("load-curve", "find the maximum rate, and the response time below it"),
         ("accelerators", "find how many AI accelerators a storage keeps busy"),
-        ("checkpoint", "measure how long checkpoints of a language model take, and a restart"),
+        ("kv-cache", "find how many requests a key-value cache on a storage serves in time"),
+        ("vector-search", "find how many vector searches a storage answers each second"),
         ("limits", "find the caps, bursts and accounting of a volume by experiment"),
         ("neighbours", "see how two workloads slow each other down, with and without a limit"),
         ("powerfail", "check after a power cut that storage kept what it promised"),
@@ -426,7 +430,8 @@ const GROUPS: &[(&str, &[&str])] = &[
             "measure",
             "load-curve",
             "accelerators",
-            "checkpoint",
+            "kv-cache",
+            "vector-search",
             "limits",
             "neighbours",
             "pts",

@@ -14,8 +14,7 @@ use crate::cache_command::CacheArgs;
 use crate::command::help_of;
 use crate::compare::CompareArgs;
 use crate::crash::CrashArgs;
-use crate::doctor::DoctorArgs;
-use crate::finding_page::ExplainArgs;
+use crate::kv_cache::KvCacheArgs;
 use crate::limits::LimitsArgs;
 use crate::load_curve::LoadCurveArgs;
 use crate::loader::HostLoader;
@@ -27,6 +26,7 @@ use crate::runs::{self, parsed, print};
 use crate::session::{self, OutputPolicy, say};
 use crate::trace::TraceArgs;
 use crate::tune::TuneArgs;
+use crate::vector_search::VectorSearchArgs;
 use crate::whatif::WhatifArgs;
 use crate::why::WhyArgs;
 use crate::{lists, report, rerun};
@@ -142,7 +142,8 @@ fn own_help(world: &World, name: &str) -> Option<String> {
         "trace" => TraceArgs::command(),
         "load-curve" => LoadCurveArgs::command(),
         "accelerators" => AcceleratorsArgs::command(),
-        "checkpoint" => CheckpointArgs::command(),
+        "kv-cache" => KvCacheArgs::command(),
+        "vector-search" => VectorSearchArgs::command(),
         "limits" => LimitsArgs::command(),
         "neighbours" => NeighboursArgs::command(),
         "powerfail" => PowerfailArgs::command(),

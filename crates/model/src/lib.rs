@@ -33,6 +33,7 @@ pub mod finding;
 pub mod glob;
 pub mod health;
 pub mod histogram;
+pub mod kv_cache;
 pub mod merge;
 pub mod origin;
 pub mod pace;
@@ -110,7 +111,7 @@ pub use target::{
     Advice, Direct, Extent, FileLock, ItemMarks, Items, Link, Open, OpenMode, OpenSync, Prepare, Target,
     TargetFacts, TargetKind, Tree, WriteLife,
 };
-pub use training::{AcceleratorRecord, Lasting, SampleAccess, SampleOrder, TrainingInput};
+pub use training::{AcceleratorRecord, Lasting, SampleAccess, SampleOrder, TrainingInput, Utilisation};
 pub use verb::{Kind, Verb, VerbSet};
 pub use verify::{
     Checksum, GivenState, HeaderStamp, Mismatch, Stamp, TrimBack, Verify, VerifyLayout, VerifyPolicy,

@@ -497,6 +497,24 @@ impl AcceleratorRecord {
     }
 }
 
+/// How busy several accelerators were kept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Utilisation {
+    /// The mean of all, percent.
+    pub mean_percent: f64,
+    /// The one that was kept busy least.
+    pub least: AcceleratorRecord,
+}
+
+impl Utilisation {
+    /// Of none: none.
+    pub fn of(all: &[AcceleratorRecord]) -> Option<Utilisation> {
+        let percent = AcceleratorRecord::utilisation_percent;
+        let least = *all.iter().min_by(|one, other| percent(one).total_cmp(&percent(other)))?;
+        Some(Utilisation { mean_percent: all.iter().map(percent).sum::<f64>() / all.len() as f64, least })
+    }
+}
+
 /// How often something was done, and how long that took, ns.
 fn sum(tally: &Tally, label: &str) -> (u64, u64) {
     let lines = tally.lines.iter().filter(|line| line.label == label);

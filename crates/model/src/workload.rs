@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::reflect::Reflect;
 
 use crate::case::{Call, Cases, Exercise};
+use crate::kv_cache::CacheRequests;
 use crate::origin::Origin;
 use crate::pattern::{ItemData, Pattern, Pick, Size};
 use crate::replay::Replay;
@@ -253,6 +254,9 @@ pub enum Item {
     },
     /// The next of those that samples of training input lie in; after the last one the worker ends.
     Sampled(Box<SampleOrder>),
+    /// The next block of the [request](SharedKind::Requests) that this worker has taken: of those that it reads, or of those
+    /// that it stores. There is none: the step is left out.
+    Requested { stored: bool },
     /// The item of the operation before, so many further.
     Last { further: u64 },
     /// What lies in the operation's handle.
@@ -290,6 +294,8 @@ pub enum Offset {
         #[reflect(default)]
         first_byte: Option<u64>,
     },
+    /// As of items: blocks that lie one after the other.
+    Requested { stored: bool, block_bytes: u64 },
 }
 
 /// Who acts: a process of its own that takes an identity. `u32::MAX` for user and group is that of whoever runs it.
@@ -386,6 +392,11 @@ pub enum SharedKind {
     },
     /// A post wakes all that wait at that moment and is not remembered (filebench `block` and `wakeup`).
     Signal,
+    /// Requests to a cache of blocks. Whoever waits for one takes the next, when it has arrived; there is none: the worker
+    /// ends.
+    Requests(Box<CacheRequests>),
+    /// The time of so many servers, in ns: whoever waits for some has it when those are done who asked before.
+    Servers { count: u32 },
     /// Weights by which jobs keep their shares (fio `flow`): a job may run ahead by `most` in weighted operations.
     Weights {
         /// Weighted operations that a job may be ahead.

@@ -15,6 +15,7 @@ mod pitfall;
 mod script;
 mod target;
 
+use iodyno_model::kv_cache::CacheRequests;
 use iodyno_model::{
     Aging, Errand, Intent, Phase, Plan, Repeat, SharedKind, SharedObject, Sweep, Value, Watching,
 };
@@ -204,10 +205,23 @@ fn shared(shared: &SharedObject) -> String {
             let what = if *bytes { "bytes moved by" } else { "operations of" };
             format!("{what} \"{}\"", of.join("\", \""))
         }
+        SharedKind::Requests(asked) => requests(asked),
+        SharedKind::Servers { count } => format!("the time of {count} servers"),
         SharedKind::Weights { most } => format!("weights, at most {most} ahead"),
     };
     let whose = if shared.each_rank { ", each rank has its own" } else { "" };
     format!("shared \"{}\": {what}{whose}", shared.name)
+}
+
+fn requests(asked: &CacheRequests) -> String {
+    let rate = match asked.per_second {
+        rate if rate > 0.0 => format!(" at random times, {}/s", number(rate)),
+        _ => String::new(),
+    };
+    format!(
+        "{} requests{rate} of {} sessions to a cache of {} blocks of {} tokens, seed {}",
+        asked.count, asked.sessions, asked.capacity, asked.block_tokens, asked.seed
+    )
 }
 
 #[cfg(test)]

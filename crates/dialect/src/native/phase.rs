@@ -1,6 +1,8 @@
 //! `[[phase]]` and `[phase.shared.NAME]`: what runs together.
 
-use iodyno_model::{Phase, SharedKind, SharedObject, Target};
+use iodyno_model::kv_cache::CacheRequests;
+use iodyno_model::reflect::Reflect;
+use iodyno_model::{Phase, SharedKind, SharedObject};
 
 use super::fields::{Fields, Wrong};
 use super::tree::{Entry, Node};
@@ -48,6 +50,12 @@ fn shared(entry: &Entry, wrong: &Wrong) -> SharedObject {
     if let Some(count) = fields.get("lanes", small) {
         kinds.push(SharedKind::Lanes { count, initial: fields.or("start", whole_number, 0) });
     }
+    kinds.extend(fields.get("servers", small).map(|count| SharedKind::Servers { count }));
+    if fields.entry("requests").is_some() {
+        let mut asked = CacheRequests::blank();
+        fields.fill(&mut asked);
+        kinds.push(SharedKind::Requests(Box::new(asked)));
+    }
     kinds.extend(fields.get("weights", whole_number).map(|most| SharedKind::Weights { most }));
     kinds.extend(fields.get("counter", flag).map(|_| SharedKind::Counter));
     kinds.extend(fields.get("signal", flag).map(|_| SharedKind::Signal));
@@ -56,7 +64,7 @@ fn shared(entry: &Entry, wrong: &Wrong) -> SharedObject {
     }
     if kinds.len() != 1 {
         let hint = "say exactly one of tokens = RATE, semaphore = START, lanes = COUNT, weights = AHEAD, counter = true, \
-                    signal = true, done = [LABEL]";
+                    signal = true, done = [LABEL], servers = COUNT, requests = COUNT";
         wrong.error(fields.origin(), format!("shared object `{}` must be one thing", entry.name), hint);
     }
     fields.unknown();

@@ -68,7 +68,7 @@ fn other(node: &Node, targets: &[String]) -> Read<(usize, Item)> {
 }
 
 pub(super) fn item(node: &Node) -> Read<Item> {
-    let expected = "expected each, shuffled, existing, missing, held, all held, a number, or a table with name, \
+    let expected = "expected each, shuffled, existing, missing, held, all held, cached block, new block, a number, or a table with name, \
                     existing, missing, oldest or further";
     if let Ok(index) = whole_number(node) {
         return Ok(Item::Index(index));
@@ -97,6 +97,8 @@ pub(super) fn item(node: &Node) -> Read<Item> {
         "missing" => Ok(Item::Missing(Default::default())),
         "held" => Ok(Item::Held),
         "all held" => Ok(Item::AllHeld),
+        "cached block" => Ok(Item::Requested { stored: false }),
+        "new block" => Ok(Item::Requested { stored: true }),
         _ => Err(expected.into()),
     }
 }
@@ -113,7 +115,12 @@ pub(super) fn lasting(node: &Node) -> Read<(u64, Option<(Size, f64)>)> {
 
 pub(super) fn offset(node: &Node) -> Read<Offset> {
     if node.word().is_none() {
-        known(node, &["from", "pick", "span"])?;
+        known(node, &["from", "pick", "span", "cached_blocks", "new_blocks"])?;
+        for (key, stored) in [("cached_blocks", false), ("new_blocks", true)] {
+            if node.has(&[key]) {
+                return must(node, key, bytes).map(|block_bytes| Offset::Requested { stored, block_bytes });
+            }
+        }
         if node.has(&["from"]) {
             return must(node, "from", bytes).map(Offset::NextFrom);
         }

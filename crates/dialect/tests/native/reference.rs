@@ -3,6 +3,7 @@
 //! `IODYNO_BLESS=1` rewrites it. Keys that are read by hand stand in the page's text, which is searched for them.
 
 use iodyno_dialect::native::device::{SHIPPED, parse};
+use iodyno_model::kv_cache::CacheRequests;
 use iodyno_model::reflect::{Composite, Member, Reflect, ReflectMut, ReflectRef, TypeShape};
 use iodyno_model::{
     Aging, Buffers, ControlGroup, Depth, Device, Every, Exit, Finish, Hooks, ItemData, Items, Job, Journal,
@@ -42,7 +43,10 @@ const FORMS: &[(&str, &str)] = &[
         "`\"one by one\"`, `\"round robin\"`, `{ round_robin = N }`, `{ drawn = PICK, operations }`",
     ),
     ("Item", "item"),
-    ("Offset", "`\"next\"`, `\"end\"`, size, `{ from }`, `{ pick, span }`"),
+    (
+        "Offset",
+        "`\"next\"`, `\"end\"`, size, `{ from }`, `{ pick, span }`, `{ cached_blocks }`, `{ new_blocks }`",
+    ),
     ("Per", "`\"use\"`, `\"operation\"`, size"),
     ("Pick", "pick"),
     ("Rate", "rate"),
@@ -71,6 +75,7 @@ fn parts() -> Vec<(&'static str, Box<dyn Reflect>)> {
         ("`[[age]]`", Box::new(Aging::new("", 0.0))),
         ("`[[phase]]`", Box::new(Phase::default())),
         ("`[phase.training]`", Box::new(TrainingInput::blank())),
+        ("Requests to a cache", Box::new(CacheRequests::blank())),
         ("`[[phase.job]]`", Box::new(Job::new("", "psync", Vec::new(), workload))),
         ("`depth`", Box::new(Depth::default())),
         ("`start`", Box::new(Start::default())),

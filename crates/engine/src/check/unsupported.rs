@@ -3,19 +3,28 @@
 //! Each line leaves this file when it is built. What depends on a worker's own files is refused by its source.
 
 use iodyno_model::{
-    Action, Diagnostic, Item, Job, Kind, Origin, Plan, Step, Submit, Target, TargetKind, Verb, Workload,
+    Action, Diagnostic, Item, Job, Kind, Origin, Plan, SharedKind, Step, Submit, Target, TargetKind, Verb,
+    Workload,
 };
 
 use crate::facts::EngineFacts;
 use crate::file_system_client::FileSystemClient;
 use crate::registry::PlanEngines;
 use crate::source;
+use crate::source::cache_requests::RequestList;
 
 /// Everything in a plan that would otherwise be silently left out.
 pub fn check(plan: &Plan, engines: &PlanEngines, wrong: &mut Vec<Diagnostic>) {
     plan.targets.iter().for_each(|target| check_target(target, wrong));
     for job in plan.phases.iter().flat_map(|phase| &phase.jobs) {
         check_job(plan, job, engines.facts(job), wrong);
+    }
+    for shared in plan.phases.iter().flat_map(|phase| &phase.shared) {
+        if let SharedKind::Requests(asked) = &shared.kind
+            && let Err(failure) = RequestList::check(asked)
+        {
+            wrong.push(failure.diagnostic(&Origin::Default, ""));
+        }
     }
 }
 

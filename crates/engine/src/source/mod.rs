@@ -16,6 +16,7 @@ use crate::memory::Memory;
 use crate::names::templates::Asker;
 use crate::priorities;
 
+pub mod cache_requests;
 pub mod content;
 mod depth_search;
 pub mod drop_behind;
@@ -102,7 +103,7 @@ impl SourceContext<'_> {
 /// There is none of that name.
 pub(crate) fn object(context: &SourceContext<'_>, wanted: &SharedUse) -> Result<shared::Object, Failure> {
     let none = || Failure::new(format!("`{}` is not shared by this phase", wanted.name));
-    Ok(context.shared.ok_or_else(none)?.object(wanted)?.of_worker(context.worker, wanted))
+    Ok(context.shared.ok_or_else(none)?.object(wanted)?.of_worker(context.worker, wanted, context.start))
 }
 
 /// How many handles, beyond those of its targets, a job's workers need for files they open themselves; closed at first.

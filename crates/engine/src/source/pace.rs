@@ -212,6 +212,7 @@ impl Pacer {
                 Answer::At(tick) => return Err(Next::Later(tick)),
                 Answer::Wait if wanted.retry_ns > 0 => return Err(Next::Later(now + wanted.retry_ns)),
                 Answer::Wait => return Err(self.ask_again(now)),
+                Answer::Over => return Err(Next::Done),
             }
         }
         self.rate(now, io)?;

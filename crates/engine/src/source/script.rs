@@ -21,6 +21,7 @@ mod completion;
 mod convert;
 mod file;
 mod pool;
+mod requests;
 
 use buffer::{Buffer, buffers};
 use compile::{Code, CompiledOperation, Compiler, Length, OperationDetail, Spot, Use, Which};
@@ -31,6 +32,9 @@ const ASK_AGAIN_NS: u64 = 50_000;
 
 /// The same where whoever waits is woken by the change: only that it ends at all if there is none, ns.
 const UNASKED_NS: u64 = 1_000_000_000;
+
+/// How long a worker sleeps at most before it looks whether it is to stop, ns.
+const LOOKS_NS: u64 = 10_000_000;
 
 /// What a read asks for that goes on to the end of a file nobody knows the length of, bytes.
 const TO_THE_END: u64 = u64::MAX >> 2;
@@ -73,6 +77,7 @@ pub struct ScriptSource {
     rotor: u32,
     /// The item of the last operation that picked one.
     last_item: u64,
+    requests: requests::Served,
     /// Memory in which places are drawn, bytes; 0: each operation begins where its buffer does.
     arena: u64,
     /// Whether anything asks how long items are meant to be.
@@ -81,6 +86,8 @@ pub struct ScriptSource {
     finds_end: bool,
     /// Why it ends, where that may be taken back.
     rest: Rest,
+    /// Whether its time goes on while it sleeps.
+    sleeps: bool,
 }
 
 /// What was handed over and is not waited for.
@@ -191,9 +198,9 @@ impl LabelCounts {
     }
 
     /// How much a use takes now, and the count that is settled by it.
-    fn amount(&self, used: &mut Use, random: &mut Random) -> (i64, u64) {
-        if let Some(sizes) = &used.drawn {
-            let draw = || sizes.draw(random).min(i64::MAX as u64) as i64;
+    fn amount(&self, used: &mut Use, results: &[u64], random: &mut Random) -> (i64, u64) {
+        if let Some((length, unit)) = &used.drawn {
+            let draw = || (drawn(length, results, random) as f64 * unit) as i64;
             return (*used.due.get_or_insert_with(draw), 0);
         }
         let unit = match used.per {
@@ -331,10 +338,12 @@ impl ScriptSource {
             chunk: 0,
             rotor: 0,
             last_item: 0,
+            requests: requests::Served::default(),
             arena: context.job.buffers.arena_bytes,
             asks_sizes: code.iter().any(asks_sizes),
             finds_end: context.engine.uses_files,
             rest: Rest::No,
+            sleeps: !context.engine.is_virtual,
             code,
         };
         source.begin_at(script)?;
@@ -430,7 +439,8 @@ impl ScriptSource {
     pub fn facts(&self) -> Vec<(&'static str, u64)> {
         let converters = self.buffers.iter().filter_map(|buffer| buffer.converter.as_ref());
         let truncated: u64 = converters.map(|converter| converter.truncated).sum();
-        (truncated > 0).then_some((TRUNCATED, truncated)).into_iter().collect()
+        let truncated = (truncated > 0).then_some((TRUNCATED, truncated));
+        truncated.into_iter().chain(self.requests.facts()).collect()
     }
 
     /// Whether any step writes.
@@ -558,8 +568,10 @@ impl ScriptSource {
                 (self.left, self.at) = (None, self.at + 1);
                 Emit::Skip
             }
-            Code::End { label, verb, start, repeat } => {
-                let (label, verb, start, repeat) = (*label, *verb, *start, *repeat);
+            Code::End { label, verb, start, repeat, blocks } => {
+                let over = blocks.is_some_and(|blocks| self.requests.is_done(blocks));
+                let (label, verb, start) = (*label, *verb, *start);
+                let repeat = if over { 1 } else { *repeat };
                 self.end_composite(label, verb, start, repeat, now, io);
                 Emit::Io
             }
@@ -610,6 +622,10 @@ impl ScriptSource {
 
     fn step(&mut self, at: usize, now: Tick, io: &mut Io) -> Emit {
         let Code::Do(step, _) = &self.code[at] else { return Emit::Skip };
+        let is_over = step.what.requested().is_some_and(|which| self.requests.is_done(which));
+        if is_over || (step.held && !self.files[step.file as usize].held) {
+            return Emit::Skip;
+        }
         match step.what {
             OperationDetail::Range(..) => self.range(at, now, io),
             OperationDetail::Item(..) => self.item(at, now, io),
@@ -670,7 +686,11 @@ impl ScriptSource {
             bytes = if self.limits.reads_only { bytes.min(self.limits.bytes) } else { bytes };
         }
         let manner = manner(step.verb, step.whole, step.finish_at_end, self.finds_end);
-        let Some(offset) = offset(spot, manner, file, bytes, &mut self.random) else {
+        let offset = match spot {
+            Spot::Requested(which) => self.requests.next(*which).map(|place| file.base + place),
+            spot => offset(spot, manner, file, bytes, &mut self.random),
+        };
+        let Some(offset) = offset else {
             self.ending = true;
             return Emit::Skip;
         };
@@ -781,6 +801,7 @@ impl ScriptSource {
         let flags = if matches!(which, Which::Tree { .. }) { DIRECTORY } else { 0 };
         let picked = match *which {
             Which::Last(further) => Some(self.last_item + further),
+            Which::Requested(which) => self.requests.next(which),
             ref mut which => pick_item(which, verb, set, &mut self.files, &mut self.random),
         };
         let Some(first) = picked else {
@@ -826,6 +847,9 @@ impl ScriptSource {
             (io.bytes, io.buffer) = (bytes, self.buffers[step.buffer].start);
             io.flags |= with;
         }
+        if step.background {
+            return self.hand_over();
+        }
         self.take_off(at, 0, (0, 0), now);
         Emit::Io
     }
@@ -853,9 +877,10 @@ impl ScriptSource {
             return self.draw(at, now, io);
         }
         let began = match &mut step.what {
-            OperationDetail::Pause(ns, drawn) => {
+            OperationDetail::Pause(ns, by_chance) => {
                 let (began, until) = *self.pause.get_or_insert_with(|| {
-                    let drawn = drawn.as_ref().map(|(sizes, ns)| sizes.draw(&mut self.random) as f64 * ns);
+                    let mut number = |length| drawn(length, &self.results, &mut self.random) as f64;
+                    let drawn = by_chance.as_ref().map(|(length, ns)| number(length) * ns);
                     (now, now.saturating_add(drawn.map_or(*ns, |ns| ns as u64)))
                 });
                 if verb == Verb::Spin && began == now {
@@ -866,9 +891,9 @@ impl ScriptSource {
                 self.pause = None;
                 began
             }
-            OperationDetail::Reap => {
+            OperationDetail::Reap(stay) => {
                 let flying = self.background.flying;
-                let (began, stay) = *self.background.reaping.get_or_insert((now, flying / 2));
+                let (began, stay) = *self.background.reaping.get_or_insert((now, stay.unwrap_or(flying / 2)));
                 if flying > stay {
                     return Emit::Answer(Next::Later(NEVER));
                 }
@@ -877,7 +902,7 @@ impl ScriptSource {
             }
             OperationDetail::Shared(object, used) => {
                 let began = self.waiting_since;
-                let (amount, counted) = self.counts.amount(used, &mut self.random);
+                let (amount, counted) = self.counts.amount(used, &self.results, &mut self.random);
                 let answer = match verb {
                     _ if amount == 0 => Answer::Granted,
                     Verb::Wait => object.take(amount, now),
@@ -888,6 +913,15 @@ impl ScriptSource {
                     Answer::Granted => {
                         (used.counted, used.due) = (counted, None);
                         self.waiting_since = None;
+                        if let Some(arrival) = self.requests.take(object) {
+                            // What is timed as one begins when it was asked for.
+                            self.composites.iter_mut().for_each(|composite| composite.began = arrival);
+                            self.results[label as usize] = self.requests.computed_tokens();
+                        }
+                    }
+                    Answer::Over => {
+                        self.ending = true;
+                        return Emit::Skip;
                     }
                     Answer::At(tick) => {
                         self.waiting_since.get_or_insert(now);
@@ -896,6 +930,9 @@ impl ScriptSource {
                     Answer::Wait if began.is_none() => {
                         self.waiting_since = Some(now);
                         return Emit::Answer(Next::Wait);
+                    }
+                    Answer::Wait if self.sleeps && !coroutine::is_asking() && object.await_lane(LOOKS_NS) => {
+                        return Emit::Answer(Next::Later(now));
                     }
                     Answer::Wait => return Emit::Answer(Next::Later(now + again_ns(used))),
                 }
@@ -920,11 +957,7 @@ impl ScriptSource {
     fn draw(&mut self, at: usize, now: Tick, io: &mut Io) -> Emit {
         let Code::Do(step, _) = &mut self.code[at] else { return Emit::Skip };
         let OperationDetail::Value(length, around) = &mut step.what else { return Emit::Skip };
-        let value = match length {
-            Length::Drawn(sizes) => sizes.draw(&mut self.random),
-            Length::ResultOf(of) => self.results[*of as usize],
-            Length::Whole => 0,
-        };
+        let value = drawn(length, &self.results, &mut self.random);
         let value = around.map_or(value, |around| square(value, around));
         self.results[step.label as usize] = value;
         mark(io, step.verb, step.label, now);
@@ -988,6 +1021,15 @@ fn wanted(step: &CompiledOperation, file: &FileState, bytes: u64, whole: Option<
         (true, Verb::Read) if file.fd < 0 => TO_THE_END,
         (true, Verb::Read) if file.bytes > 0 => file.bytes,
         _ => bytes,
+    }
+}
+
+/// A number that is drawn, or that an earlier step came to.
+fn drawn(length: &Length, results: &[u64], random: &mut Random) -> u64 {
+    match length {
+        Length::Drawn(sizes) => sizes.draw(random),
+        Length::ResultOf(of) => results[*of as usize],
+        Length::Whole => 0,
     }
 }
 

@@ -1,18 +1,21 @@
 //! What workers of a phase share: tokens, semaphores, counters and weights, in a mapping that threads and forked
 //! processes see alike.
 //!
-//! Nobody blocks here: an object grants, or says when to ask again. One cache line of atomics for each object; no lock,
+//! An object grants, or says when to ask again; only for lanes there is a sleep that ends with the change, as training
+//! input would ask for them thousands of times in a batch. One cache line of atomics for each object; no lock,
 //! so a worker that is killed leaves nothing held but what it had taken.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use iodyno_model::{Phase, Plan, SharedKind, SharedObject, SharedUse, Verb};
 
+use super::cache_requests::{CacheRequest, RequestList};
 use super::pools::{Found, Pools};
 use crate::clock::Tick;
 use crate::coroutine;
 use crate::failure::Failure;
+use crate::futex;
 use crate::memory::Mapping;
 
 /// Steps of a nanosecond in which token arrivals are kept, as a power of two: 1/256 ns, good for two years.
@@ -23,6 +26,8 @@ const FRACTION_BITS: u32 = 8;
 pub struct SharedObjects {
     mapping: Arc<Mapping>,
     kinds: Arc<[SharedObject]>,
+    /// By object, the requests that it has.
+    requests: Arc<[Option<RequestList>]>,
     /// Which items of shared sets exist.
     pub pools: Option<Pools>,
 }
@@ -48,6 +53,8 @@ pub enum Answer {
     At(Tick),
     /// When somebody else has moved.
     Wait,
+    /// Never again.
+    Over,
 }
 
 /// A worker's view of one object.
@@ -64,8 +71,13 @@ pub struct Object {
     own: Option<usize>,
     /// Lanes: the first that this worker uses, how many, and the number of the next turn.
     lanes: (usize, usize, usize),
-    /// Tokens: when the last of those arrives that it has claimed and waits for.
+    /// The lower half of the lane's value that did not let it go on.
+    lane_seen: u32,
+    /// Tokens: when the last of those arrives that it has claimed and waits for. Servers: when what it asked for is done.
     due: Option<Tick>,
+    /// Requests: when the phase began, and the number of the one that it has taken.
+    start: Tick,
+    taken: Option<u64>,
 }
 
 impl SharedObjects {
@@ -77,7 +89,13 @@ impl SharedObjects {
         let waiters: usize = shared.iter().map(|shared| waiters(&shared.kind)).sum();
         let bytes = shared.len().max(1) * size_of::<Cell>() + waiters * size_of::<AtomicI64>();
         let mapping = Mapping::shared(bytes)?;
-        Ok(SharedObjects { mapping: Arc::new(mapping), kinds: shared.into(), pools: None })
+        let requests = shared.iter().map(|shared| match &shared.kind {
+            // What is wrong with them the check has said.
+            SharedKind::Requests(asked) => RequestList::new(asked).ok(),
+            _ => None,
+        });
+        let requests = requests.collect();
+        Ok(SharedObjects { mapping: Arc::new(mapping), kinds: shared.into(), requests, pools: None })
     }
 
     /// All that a phase's workers share: its objects, and which items of its sets exist; `found` says so of sets that are
@@ -138,7 +156,10 @@ impl SharedObjects {
             seen: 0,
             own: None,
             lanes: (0, 1, 0),
+            lane_seen: 0,
             due: None,
+            start: 0,
+            taken: None,
         }
     }
 
@@ -165,7 +186,7 @@ impl SharedObjects {
 fn waiters(kind: &SharedKind) -> usize {
     match kind {
         SharedKind::Semaphore { waiters, .. } => *waiters as usize,
-        SharedKind::Lanes { count, .. } => *count as usize,
+        SharedKind::Lanes { count, .. } | SharedKind::Servers { count } => *count as usize,
         _ => 0,
     }
 }
@@ -186,6 +207,8 @@ impl Object {
             SharedKind::Counter | SharedKind::Done { .. } => self.change(amount, i64::MIN, i64::MAX, 0),
             SharedKind::Weights { most } => self.take_turn(most),
             SharedKind::Lanes { initial, .. } => self.change_lane(-amount, initial as i64),
+            SharedKind::Servers { .. } => self.take_server(amount, now),
+            SharedKind::Requests(_) => self.take_request(now),
             SharedKind::Signal => self.await_signal(),
         }
     }
@@ -205,7 +228,10 @@ impl Object {
             SharedKind::Counter | SharedKind::Done { .. } => self.change(amount, i64::MIN, i64::MAX, 0),
             SharedKind::Signal => self.change(1, i64::MIN, i64::MAX, 0),
             SharedKind::Lanes { .. } => self.change_lane(amount, i64::MAX / 2),
-            SharedKind::Tokens { .. } | SharedKind::Weights { .. } => Answer::Granted,
+            SharedKind::Tokens { .. }
+            | SharedKind::Weights { .. }
+            | SharedKind::Servers { .. }
+            | SharedKind::Requests(_) => Answer::Granted,
         }
     }
 
@@ -249,8 +275,9 @@ impl Object {
         if granted { Answer::Granted } else { Answer::Wait }
     }
 
-    /// The same object for the lanes of a worker.
-    pub fn of_worker(mut self, worker: u32, wanted: &SharedUse) -> Self {
+    /// The same object for the lanes of a worker, in a phase that began then.
+    pub fn of_worker(mut self, worker: u32, wanted: &SharedUse, start: Tick) -> Self {
+        self.start = start;
         let each = wanted.lanes.max(1) as usize;
         self.lanes = ((worker / wanted.sharers.max(1)) as usize * each, each, wanted.first_lane as usize);
         self
@@ -258,19 +285,76 @@ impl Object {
 
     /// Moves the value of the lane whose turn it is, unless that leads below 0.
     fn change_lane(&mut self, by: i64, initial: i64) -> Answer {
-        let (first, each, uses) = self.lanes;
-        let all = self.objects.taken(self.index);
-        let lane = &all[(first + uses % each) % all.len()];
+        let lane = self.lane();
+        let seen = lane.load(Relaxed) as u32;
         if !moved(lane, by, (0, i64::MAX), initial) {
+            self.lane_seen = seen;
             coroutine::ask_after_change();
             return Answer::Wait;
         }
-        self.lanes.2 = uses.wrapping_add(1);
         // What is taken lets nobody go on.
         if by > 0 {
+            futex::wake(lower_half(lane));
             coroutine::shared_changed();
         }
+        self.lanes.2 = self.lanes.2.wrapping_add(1);
         Answer::Granted
+    }
+
+    fn lane(&self) -> &AtomicI64 {
+        let (first, each, uses) = self.lanes;
+        let all = self.objects.taken(self.index);
+        &all[(first + uses % each) % all.len()]
+    }
+
+    /// Sleeps until the lane changes that did not let it go on, at most so long. Whether there are lanes.
+    pub fn await_lane(&self, most_ns: u64) -> bool {
+        let has_lanes = matches!(self.objects.kinds[self.index].kind, SharedKind::Lanes { .. });
+        if has_lanes {
+            futex::wait(lower_half(self.lane()), self.lane_seen, most_ns);
+        }
+        has_lanes
+    }
+
+    /// Takes time of the server that is free first: at once, in the order of asking. It is over when the time is.
+    fn take_server(&mut self, ns: i64, now: Tick) -> Answer {
+        let due = match self.due {
+            Some(due) => due,
+            None => self.claim_server(ns, i64::try_from(now).unwrap_or(i64::MAX)) as Tick,
+        };
+        self.due = (now < due).then_some(due);
+        if now < due { Answer::At(due) } else { Answer::Granted }
+    }
+
+    fn claim_server(&self, ns: i64, now: i64) -> i64 {
+        let servers = self.objects.taken(self.index);
+        loop {
+            let free = servers.iter().map(|server| (server.load(Relaxed), server));
+            let Some((until, server)) = free.min_by_key(|(until, _)| *until) else { return now };
+            let done = until.max(now).saturating_add(ns);
+            if server.compare_exchange(until, done, Relaxed, Relaxed).is_ok() {
+                return done;
+            }
+        }
+    }
+
+    /// Takes the next request, and has it when it has arrived.
+    fn take_request(&mut self, now: Tick) -> Answer {
+        let number = match self.due {
+            Some(_) => self.taken.unwrap_or(u64::MAX),
+            None => self.cell().value.fetch_add(1, Relaxed) as u64,
+        };
+        self.taken = Some(number);
+        let Some(arrival) = self.request().map(|(_, _, arrival)| arrival) else { return Answer::Over };
+        self.due = (now < arrival).then_some(arrival);
+        if now < arrival { Answer::At(arrival) } else { Answer::Granted }
+    }
+
+    /// The request that this worker has taken, with all others, and when it arrived; where they have no times, none.
+    pub fn request(&self) -> Option<(&RequestList, &CacheRequest, Tick)> {
+        let list = self.objects.requests.get(self.index)?.as_ref()?;
+        let request = list.get(self.taken?)?;
+        Some((list, request, self.start + request.at_ns))
     }
 
     /// Moves the value, unless that leads out of its bounds.
@@ -343,6 +427,13 @@ impl Drop for Object {
             self.objects.taken(self.index)[own].store(i64::MAX / 2, Relaxed);
         }
     }
+}
+
+/// What changes of a number with each small change of it, as a word to wait for.
+fn lower_half(number: &AtomicI64) -> &AtomicU32 {
+    let half = usize::from(cfg!(target_endian = "big"));
+    // SAFETY: both halves lie in the number, are aligned for a word, and only atomics ever touch them.
+    unsafe { &*number.as_ptr().cast::<AtomicU32>().add(half) }
 }
 
 /// Moves a value, unless that leads out of its bounds; whether it was moved.

@@ -3,18 +3,20 @@
 //! Their number is doubled until their utilisation is below the threshold, and then bisected. Exit status: 0; 1 a run failed;
 //! 2 the command is wrong; 128 + n stopped by signal n.
 
+mod point;
 mod report;
-mod search;
 mod workload;
 
 use clap::Parser;
 use iodyno_engine::world::World;
 use iodyno_model::{Diagnostic, Origin, units};
 
+use self::point::FeedingPoint;
 use self::report::FeedingFigures;
-use self::search::FeedingPoint;
 use self::workload::{Accelerator, Training, TrainingRun};
+use crate::doubling;
 use crate::experiment::{self, Experiment};
+use crate::experiment_data::{DatasetRemoval, ExperimentData};
 use crate::option_values::{positive_time, share};
 use crate::report_output::{ReportArguments, ReportOutput};
 use crate::runs::{ended, one, parsed};
@@ -34,13 +36,13 @@ pub struct AcceleratorsArgs {
     /// Samples, batches and readers of this training
     #[arg(long, value_name = "NAME")]
     pub workload: Training,
-    /// Computing time of this accelerator
-    #[arg(long, value_name = "NAME", default_value = "h100")]
-    pub accelerator: Accelerator,
+    /// Computing time of this accelerator [default: h100; of retinanet, dlrm and flux b200]
+    #[arg(long, value_name = "NAME")]
+    pub accelerator: Option<Accelerator>,
     /// Computing time of a step, in place of the accelerator's
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
     pub compute: Option<u64>,
-    /// Utilisation below which an accelerator is not fed, percent [default: the workload's: 90, cosmoflow 70]
+    /// Utilisation below which an accelerator is not fed, percent [default: the workload's: 90, retinanet 85, cosmoflow and dlrm 70]
     #[arg(long, value_name = "PERCENT", value_parser = share)]
     pub threshold: Option<f64>,
     /// Accelerators at most
@@ -60,7 +62,7 @@ pub struct AcceleratorsArgs {
 }
 
 const AFTER: &str = "An accelerator sleeps as long as computing would take; its samples are read. Cached pages of the data set are \
-dropped before each point, and what came from the cache all the same is reported. After MLPerf Storage 2.0, not a result of it. \
+dropped before each point, and what came from the cache all the same is reported. After MLPerf Storage, not a result of it. \
 docs/accelerators.md explains the table.";
 
 /// The data set of a directory, unless the command says it: at most this, and half of what is free.
@@ -86,12 +88,13 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
     let least_percent = words.threshold.unwrap_or(run.figures.least_percent);
     let mut experiment = Experiment::new(world, "accelerators", arguments);
     let mut started = None;
-    let points = search::search(most, least_percent, |accelerators| {
+    let points = doubling::largest_number(most, |accelerators| {
         experiment::progress(&format!("{accelerators} accelerators"));
         let (start, record) = experiment.run(run.plan(accelerators), "the training input")?;
         let point = FeedingPoint::of(accelerators, &run, &start, &record);
         started.get_or_insert(start);
-        Ok(point)
+        let is_fed = point.is_fed(least_percent);
+        Ok((point, is_fed))
     });
     match (points, started) {
         (Ok(points), Some(started)) => {
@@ -109,9 +112,10 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
 /// What is wrong with the command, or does not fit the directory.
 fn lowered(world: &World, words: &AcceleratorsArgs) -> Result<TrainingRun, Vec<Diagnostic>> {
     let figures = words.workload.figures();
-    let compute_ns = words.compute.or(figures.compute_ns(words.accelerator)).ok_or_else(|| {
+    let accelerator = words.accelerator.unwrap_or(figures.usual_accelerator());
+    let compute_ns = words.compute.or(figures.compute_ns(accelerator)).ok_or_else(|| {
         let wrong = Diagnostic::error(
-            &Origin::argument("--accelerator b200"),
+            &Origin::argument(&format!("--accelerator {}", accelerator.name())),
             format!("how long it computes on a step of {} is not known", figures.name),
         );
         one(wrong.hint("say it: --compute 200ms"))
@@ -135,7 +139,13 @@ fn lowered(world: &World, words: &AcceleratorsArgs) -> Result<TrainingRun, Vec<D
         }
         (None, directory) => {
             let directory = directory.as_deref().unwrap_or_default();
-            let bytes = dataset_bytes(world, words, directory).map_err(one)?;
+            let data = ExperimentData {
+                directory,
+                asked_bytes: words.dataset,
+                option: "--dataset",
+                most_bytes: DATASET_BYTES,
+            };
+            let bytes = data.bytes(world).map_err(one)?;
             run.root = leftovers::temporary(directory, "accelerators");
             bytes
         }
@@ -151,14 +161,4 @@ fn lowered(world: &World, words: &AcceleratorsArgs) -> Result<TrainingRun, Vec<D
         return Err(one(Diagnostic::error(&run.origin, message).hint(hint)));
     }
     Ok(run)
-}
-
-fn dataset_bytes(world: &World, words: &AcceleratorsArgs, directory: &str) -> Result<u64, Diagnostic> {
-    let free = work_directory::free_bytes(world, directory, "/mnt/training")?;
-    let bytes = words.dataset.unwrap_or(DATASET_BYTES.min(free / 2));
-    if bytes > free {
-        let message = format!("a data set of {}, and {} are free", units::binary(bytes), units::binary(free));
-        return Err(Diagnostic::error(&Origin::argument("--dataset"), message).hint("ask for less"));
-    }
-    Ok(bytes)
 }

@@ -7,11 +7,10 @@ use iodyno_report::experiment_report::{
 use iodyno_report::number;
 
 use super::AcceleratorsArgs;
-use super::search::{FeedingPoint, largest_fed};
+use super::point::FeedingPoint;
 use super::workload::TrainingRun;
+use crate::doubling;
 
-/// From this share of all processors on, the readers' own work limits, percent.
-const BUSY_PERCENT: f64 = 85.0;
 /// Less than this from the page cache is no matter, percent.
 const CACHED_PERCENT: f64 = 5.0;
 /// A data set so many times as large as the memory needs no look at the cache. Source: MLPerf Storage rules 2.0.
@@ -30,7 +29,7 @@ pub struct FeedingFigures<'a> {
 impl FeedingFigures<'_> {
     pub fn report(&self) -> ExperimentReport {
         let target = self.words.directory.as_deref().or(self.words.on.as_deref()).unwrap_or_default();
-        let remark = "After MLPerf Storage 2.0, not a result of it.".to_string();
+        let remark = "After MLPerf Storage, not a result of it.".to_string();
         let simulated = "All figures are simulated: no storage was touched.".to_string();
         ExperimentReport {
             format: "iodyno.accelerators/1",
@@ -76,7 +75,7 @@ impl FeedingFigures<'_> {
                 ReportCell::of(point.processors_percent),
             ]
         };
-        let fed = largest_fed(&self.points, self.least_percent);
+        let fed = doubling::last_good(&self.points, |point| point.is_fed(self.least_percent));
         ReportSection {
             title: "Utilisation over accelerators".into(),
             about: "The share of its time in which an accelerator computes: the mean of all, and of the one that waited longest.".into(),
@@ -127,18 +126,12 @@ impl FeedingFigures<'_> {
 
     /// What kept more of them from being fed.
     fn limit(&self, point: &FeedingPoint) -> String {
-        let because = match (&self.run.device, point.processors_percent) {
-            (Some(device), _) => format!("the device {} limits", device.name),
-            (None, Some(percent)) if percent >= BUSY_PERCENT => {
-                format!("its readers took {} of the processors, which limit", number::percent(percent))
-            }
-            (None, _) => "the storage or the way to it limits: processors were free".into(),
-        };
         format!(
-            "With {} number {} waited longest, {} for its batches; {because}.",
+            "With {} number {} waited longest, {} for its batches; {}.",
             point.accelerators,
             point.late,
-            number::latency(point.late_ns as f64)
+            number::latency(point.late_ns as f64),
+            point.limit
         )
     }
 

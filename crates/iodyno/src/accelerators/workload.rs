@@ -1,4 +1,4 @@
-//! Training workloads as MLPerf Storage 2.0 and DLIO define them, and their plans.
+//! Training workloads as MLPerf Storage 2.0 and 3.0 and DLIO define them, and their plans.
 //!
 //! Files have the workload's format and random samples, since no accelerator looks at them.
 
@@ -15,6 +15,9 @@ pub enum Training {
     Unet3d,
     Resnet50,
     Cosmoflow,
+    Retinanet,
+    Dlrm,
+    Flux,
 }
 
 /// Whose computing time is slept.
@@ -38,9 +41,10 @@ pub struct Figures {
     pub readers: u32,
     /// The largest read, bytes.
     pub transfer_bytes: u64,
-    /// A step of an A100 and of an H100, ns.
-    a100_ns: u64,
-    h100_ns: u64,
+    /// A step of an A100, an H100 and a B200, ns, where it is published for this batch.
+    a100_ns: Option<u64>,
+    h100_ns: Option<u64>,
+    b200_ns: Option<u64>,
     /// Below this utilisation an accelerator is not fed, percent.
     pub least_percent: f64,
     /// Whether the order is drawn.
@@ -55,9 +59,10 @@ const UNET3D: Figures = Figures {
     deviation_bytes: 68_341_808,
     batch: 7,
     readers: 4,
-    transfer_bytes: 256 << 10,
-    a100_ns: 636_000_000,
-    h100_ns: 323_000_000,
+    transfer_bytes: 1 << 20,
+    a100_ns: Some(636_000_000),
+    h100_ns: Some(323_000_000),
+    b200_ns: Some(162_000_000),
     least_percent: 90.0,
     shuffled: true,
 };
@@ -71,8 +76,9 @@ const RESNET50: Figures = Figures {
     batch: 400,
     readers: 8,
     transfer_bytes: 256 << 10,
-    a100_ns: 435_000_000,
-    h100_ns: 224_000_000,
+    a100_ns: Some(435_000_000),
+    h100_ns: Some(224_000_000),
+    b200_ns: None,
     least_percent: 90.0,
     shuffled: false,
 };
@@ -86,10 +92,62 @@ const COSMOFLOW: Figures = Figures {
     batch: 1,
     readers: 4,
     transfer_bytes: 256 << 10,
-    a100_ns: 5_510_000,
-    h100_ns: 3_500_000,
+    a100_ns: Some(5_510_000),
+    h100_ns: Some(3_500_000),
+    b200_ns: None,
     least_percent: 70.0,
     shuffled: true,
+};
+
+/// Of MLPerf Storage 3.0, as those below: JPEG files, each read whole.
+const RETINANET: Figures = Figures {
+    name: "retinanet",
+    per_file: 1,
+    record_bytes: 322_957,
+    deviation_bytes: 0,
+    batch: 24,
+    readers: 8,
+    transfer_bytes: 1 << 20,
+    a100_ns: None,
+    h100_ns: None,
+    b200_ns: Some(47_550_000),
+    least_percent: 85.0,
+    shuffled: true,
+};
+
+/// Of the 200 columns of its Parquet files training reads 40, together 160 bytes a sample, in groups of 6144 rows. Files hold these
+/// columns only, and a group is one read.
+const DLRM: Figures = Figures {
+    name: "dlrm",
+    per_file: 4_718_592,
+    record_bytes: DLRM_COLUMNS_BYTES,
+    deviation_bytes: 0,
+    batch: 16_384,
+    readers: 4,
+    transfer_bytes: 6144 * DLRM_COLUMNS_BYTES,
+    a100_ns: None,
+    h100_ns: None,
+    b200_ns: Some(375_000),
+    least_percent: 70.0,
+    shuffled: false,
+};
+
+const DLRM_COLUMNS_BYTES: u64 = 160;
+
+/// Parquet files whose columns are all read.
+const FLUX: Figures = Figures {
+    name: "flux",
+    per_file: 288,
+    record_bytes: 2_164_832,
+    deviation_bytes: 0,
+    batch: 48,
+    readers: 8,
+    transfer_bytes: 1 << 20,
+    a100_ns: None,
+    h100_ns: None,
+    b200_ns: Some(1_350_000_000),
+    least_percent: 90.0,
+    shuffled: false,
 };
 
 impl Training {
@@ -98,17 +156,35 @@ impl Training {
             Training::Unet3d => UNET3D,
             Training::Resnet50 => RESNET50,
             Training::Cosmoflow => COSMOFLOW,
+            Training::Retinanet => RETINANET,
+            Training::Dlrm => DLRM,
+            Training::Flux => FLUX,
+        }
+    }
+}
+
+impl Accelerator {
+    pub fn name(self) -> &'static str {
+        match self {
+            Accelerator::A100 => "a100",
+            Accelerator::H100 => "h100",
+            Accelerator::B200 => "b200",
         }
     }
 }
 
 impl Figures {
+    /// Whose computing time is published.
+    pub fn usual_accelerator(&self) -> Accelerator {
+        if self.h100_ns.is_some() { Accelerator::H100 } else { Accelerator::B200 }
+    }
+
     /// How long a step computes, ns; none: nobody has published it.
     pub fn compute_ns(&self, accelerator: Accelerator) -> Option<u64> {
         match accelerator {
-            Accelerator::A100 => Some(self.a100_ns),
-            Accelerator::H100 => Some(self.h100_ns),
-            Accelerator::B200 => None,
+            Accelerator::A100 => self.a100_ns,
+            Accelerator::H100 => self.h100_ns,
+            Accelerator::B200 => self.b200_ns,
         }
     }
 

@@ -33,6 +33,8 @@ mod findings;
 #[cfg(target_os = "linux")]
 mod iostat;
 #[cfg(target_os = "linux")]
+mod kv_cache;
+#[cfg(target_os = "linux")]
 mod limits;
 #[cfg(target_os = "linux")]
 mod load_curve;
@@ -88,8 +90,7 @@ fn main() -> std::process::ExitCode {
             limits::cases(),
             load_curve::cases(),
             accelerators::cases(),
-            checkpoint::cases(),
-            datasets::cases(),
+            kv_cache::cases(),
             pts::cases(),
             record::cases(),
             replay::cases(),

@@ -164,11 +164,16 @@ fn item(item: &Item) -> String {
             format!("each in turn from {first} on, behind those of phase \"{name}\"")
         }
         Item::Sampled(order) => samples(order),
+        Item::Requested { stored } => requested(*stored).into(),
         Item::Last { further: 0 } => "the same item".into(),
         Item::Last { further } => format!("the item {further} further"),
         Item::Held => "what is held".into(),
         Item::AllHeld => "all that is open".into(),
     }
+}
+
+fn requested(stored: bool) -> &'static str {
+    if stored { "the next block that the request stores" } else { "the next cached block of the request" }
 }
 
 fn samples(order: &SampleOrder) -> String {
@@ -198,6 +203,7 @@ fn place(operation: &Operation) -> Option<String> {
         Offset::Sampled { order, record_bytes, .. } => {
             Some(format!("{}, {} each,", samples(order), bytes(*record_bytes)))
         }
+        Offset::Requested { stored, .. } => Some(requested(*stored).into()),
         Offset::Drawn { pick: way, span_bytes: 0 } => Some(pick(way)),
         Offset::Drawn { pick: way, span_bytes } => Some(format!("{} in {}", pick(way), bytes(*span_bytes))),
     }

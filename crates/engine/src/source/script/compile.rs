@@ -30,8 +30,14 @@ pub enum Code {
     Do(Box<CompiledOperation>, u64),
     /// A composite begins.
     Begin,
-    /// A composite ends: its line, where it began, and how often it is run.
-    End { label: u16, verb: Verb, start: usize, repeat: u64 },
+    /// A composite ends: its line, where it began, and how often it is run; no longer than there are such blocks.
+    End { label: u16, verb: Verb, start: usize, repeat: u64, blocks: Option<Requested> },
+}
+
+impl Code {
+    fn requested(&self) -> Option<Requested> {
+        if let Code::Do(step, _) = self { step.what.requested() } else { None }
+    }
 }
 
 /// An operation with everything looked up.
@@ -51,6 +57,8 @@ pub struct CompiledOperation {
     pub carried: bool,
     /// Opens only where its handle is empty.
     pub once: bool,
+    /// Left out where its handle is empty.
+    pub held: bool,
     /// An empty pool ends the worker.
     pub ends: bool,
     /// It works in one of so many slots from its own on, each in turn; 0: in its own.
@@ -83,11 +91,11 @@ pub enum OperationDetail {
     Item(Which, Option<Which>),
     File,
     /// Time, ns: always the same, or a number that is drawn and multiplied.
-    Pause(u64, Option<(Sizes, f64)>),
+    Pause(u64, Option<(Length, f64)>),
     /// A number that is drawn and taken note of: as it is, or the square of how far it is from another one.
     Value(Length, Option<f64>),
-    /// Half of what is in flight in the background.
-    Reap,
+    /// What is in flight in the background, down to so much; none: down to half of it.
+    Reap(Option<u32>),
     Shared(Object, Box<Use>),
     /// The end, once a count is reached: of an object, of operations, of bytes.
     Finish(Option<(Object, i64)>, u64, u64),
@@ -101,6 +109,15 @@ impl CompiledOperation {
 }
 
 impl OperationDetail {
+    /// Which of a request's blocks it works on, if on any.
+    pub fn requested(&self) -> Option<Requested> {
+        match self {
+            OperationDetail::Range(Spot::Requested(which), _)
+            | OperationDetail::Item(Which::Requested(which), _) => Some(*which),
+            _ => None,
+        }
+    }
+
     /// How many operations its step stands for.
     fn runs(&self) -> u64 {
         match self {
@@ -113,8 +130,8 @@ impl OperationDetail {
 /// How much of a shared object a use takes.
 pub struct Use {
     pub amount: i64,
-    /// What is drawn each time instead.
-    pub drawn: Option<Sizes>,
+    /// What is drawn each time instead, and how much each of it is.
+    pub drawn: Option<(Length, f64)>,
     /// A count of what anybody did, of which what nobody has settled is taken.
     pub from: Option<Object>,
     /// A post that waits for nothing, however much was posted before.
@@ -135,10 +152,19 @@ pub enum Spot {
     End,
     At(u64),
     Drawn(Box<Walk>),
-    /// At the next sample.
-    Sampled(SamplePlaces),
+    /// At the next sample; they are so many bytes apart.
+    Sampled(Samples, u64),
+    /// At the request's next block.
+    Requested(Requested),
     /// In whatever item is open, at a multiple of so many bytes.
     Within(u64),
+}
+
+/// Which of a request's blocks, and the bytes of one.
+#[derive(Clone, Copy)]
+pub struct Requested {
+    pub stored: bool,
+    pub block_bytes: u64,
 }
 
 pub enum Length {
@@ -167,6 +193,8 @@ pub enum Which {
     Oldest(u64),
     /// The next of those that samples lie in.
     Sampled(Samples),
+    /// The request's next block.
+    Requested(Requested),
     /// So many further than the item of the operation before.
     Last(u64),
     Held(u32),
@@ -337,7 +365,8 @@ impl<'a, 'b> Compiler<'a, 'b> {
                     self.steps(steps);
                     let verb = super::super::block_verb(steps);
                     let label = label_of(&self.labels, &step.label, verb);
-                    self.code.push(Code::End { label, verb, start, repeat: step.repeat.max(1) });
+                    let blocks = self.code[start..].iter().find_map(Code::requested);
+                    self.code.push(Code::End { label, verb, start, repeat: step.repeat.max(1), blocks });
                 }
                 Action::Do(operation) => match self.operation(operation, &step.label) {
                     Ok(compiled) => {
@@ -374,6 +403,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
             further: self.further(operation, keep)?,
             value: self.value(operation)?,
             once: says(operation, "once", "true"),
+            held: says(operation, "if", "held"),
             ends: says(operation, "empty", "ends") || self.context.job.limit.time_ns.is_none(),
             total_left: operation.transfer.total_bytes.unwrap_or(u64::MAX),
             carried: verb == Verb::Write && self.context.job.payload.content == Content::Carried,
@@ -461,15 +491,14 @@ impl<'a, 'b> Compiler<'a, 'b> {
         Ok(match operation.verb {
             Verb::Spin if says(operation, "draws", "true") => self.drawn(operation)?,
             Verb::Think | Verb::Spin => {
-                let drawn =
-                    operation.drawn.as_ref().map(|(size, ns)| Ok((Sizes::new(size).map_err(failure)?, *ns)));
-                OperationDetail::Pause(operation.time_ns, drawn.transpose()?)
+                OperationDetail::Pause(operation.time_ns, self.drawn_number(operation)?)
             }
-            Verb::Wait if operation.shared.is_none() => OperationDetail::Reap,
+            Verb::Wait if operation.shared.is_none() => {
+                OperationDetail::Reap(number(operation, "stay")?.map(|stay| stay as u32))
+            }
             Verb::Wait | Verb::Post => {
                 let wanted = operation.shared.as_ref().ok_or_else(|| Failure::new("no shared object"))?;
-                let drawn = operation.drawn.as_ref().map(|(size, _)| Sizes::new(size).map_err(failure));
-                let (drawn, boundless) = (drawn.transpose()?, says(operation, "bounded", "false"));
+                let (drawn, boundless) = (self.drawn_number(operation)?, says(operation, "bounded", "false"));
                 OperationDetail::Shared(
                     object(self.context, wanted)?,
                     Box::new(Use { drawn, boundless, ..self.used(wanted)? }),
@@ -529,8 +558,18 @@ impl<'a, 'b> Compiler<'a, 'b> {
         Ok(OperationDetail::Value(self.length(operation)?, around))
     }
 
+    /// What is drawn in place of a time or an amount, and what it is multiplied by.
+    fn drawn_number(&self, operation: &Operation) -> Result<Option<(Length, f64)>, Failure> {
+        let drawn = operation.drawn.as_ref();
+        drawn.map(|(size, unit)| Ok((self.length_of(size)?, *unit))).transpose()
+    }
+
     fn length(&self, operation: &Operation) -> Result<Length, Failure> {
-        Ok(match &operation.size {
+        self.length_of(&operation.size)
+    }
+
+    fn length_of(&self, size: &Size) -> Result<Length, Failure> {
+        Ok(match size {
             Size::ResultOf(label) => {
                 let known = self.labels.iter().position(|(name, _)| name == label);
                 Length::ResultOf(known.ok_or_else(|| Failure::new(format!("no step `{label}`")))? as u16)
@@ -548,6 +587,9 @@ impl<'a, 'b> Compiler<'a, 'b> {
             Offset::At(at) => Spot::At(*at),
             Offset::Sampled { order, record_bytes, first_byte } => {
                 Spot::Sampled(SamplePlaces::new(order, self.context.worker, *record_bytes, *first_byte))
+            }
+            Offset::Requested { stored, block_bytes } => {
+                Spot::Requested(Requested { stored: *stored, block_bytes: *block_bytes })
             }
             Offset::Drawn { pick, span_bytes } => {
                 let handle = &self.context.files.handles[file as usize];
@@ -587,6 +629,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
             )?)),
             Item::Oldest { first, .. } => Which::Oldest(first + self.context.passed),
             Item::Sampled(order) => Which::Sampled(Samples::new(order, self.context.worker)),
+            Item::Requested { stored } => Which::Requested(Requested { stored: *stored, block_bytes: 1 }),
             Item::Last { further } => Which::Last(*further),
             Item::AllHeld => return Err(Failure::new("everything held open")),
             Item::Held => {

@@ -162,6 +162,8 @@ pub fn offset(
             file.position = places.next()?;
             file.base + file.position
         }
+        // The source knows which.
+        Spot::Requested(_) => return None,
         Spot::Next if file.fd >= 0 && moves_by_itself => AT_POSITION,
         Spot::Next => {
             let wraps = verb == Verb::Read && file.bytes > 0 && file.position >= file.bytes;
@@ -219,7 +221,7 @@ pub fn pick_item(
         }
         Which::Sampled(samples) => samples.next(),
         // The source knows which.
-        Which::Last(_) => None,
+        Which::Last(_) | Which::Requested(_) => None,
         Which::Held(handle) => Some(files[*handle as usize].item),
         Which::Each => {
             let pool = files[set].pool.as_mut().filter(|pool| pool.count > 0)?;

@@ -1,0 +1,62 @@
+//! Data that an experiment makes in a directory: whether there is room for it, and that it goes.
+
+use std::path::Path;
+
+use iodyno_dialect::{Loader, PathKind};
+use iodyno_engine::world::World;
+use iodyno_model::{Diagnostic, Origin, units};
+
+use crate::leftovers;
+use crate::loader::HostLoader;
+
+/// Data in a directory.
+#[derive(Clone, Copy, Debug)]
+pub struct ExperimentData<'a> {
+    pub directory: &'a str,
+    /// What the command says, and by which option.
+    pub asked_bytes: Option<u64>,
+    pub option: &'a str,
+    /// Without that: at most so much, and half of what is free.
+    pub most_bytes: u64,
+}
+
+impl ExperimentData<'_> {
+    /// How much of it there is, after what killed runs have left was removed.
+    ///
+    /// # Errors
+    /// No directory that can be written to, or too little room.
+    pub fn bytes(&self, world: &World) -> Result<u64, Diagnostic> {
+        let origin = Origin::argument(self.directory);
+        // First of all: it may be what fills the file system.
+        leftovers::remove_temporaries(self.directory).iter().for_each(crate::session::say);
+        let hint = "name one that files can be made in, e.g. /mnt/training";
+        let facts = HostLoader::new(world)
+            .look(self.directory)
+            .ok_or_else(|| Diagnostic::error(&origin, "no such directory").hint(hint))?;
+        if facts.kind != PathKind::Directory || !facts.writable {
+            return Err(Diagnostic::error(&origin, "no directory that can be written to").hint(hint));
+        }
+        let free = facts.target.free_bytes.unwrap_or(u64::MAX);
+        let bytes = self.asked_bytes.unwrap_or(self.most_bytes.min(free / 2));
+        if bytes > free {
+            let message =
+                format!("a data set of {}, and {} are free", units::binary(bytes), units::binary(free));
+            return Err(Diagnostic::error(&Origin::argument(self.option), message).hint("ask for less"));
+        }
+        Ok(bytes)
+    }
+}
+
+/// Removes a data set, however the command ends; no name: there is none.
+pub struct DatasetRemoval(pub String);
+
+impl Drop for DatasetRemoval {
+    fn drop(&mut self) {
+        let path = Path::new(&self.0);
+        let _ = match path.is_dir() {
+            true => std::fs::remove_dir_all(path),
+            false if path.is_file() => std::fs::remove_file(path),
+            false => Ok(()),
+        };
+    }
+}

@@ -1,0 +1,200 @@
+//! Models whose keys and values are cached, and the plan of each point.
+
+use clap::ValueEnum;
+use iodyno_model::kv_cache::{BlockLayout, CacheRequests, KvServer};
+use iodyno_model::{
+    Device, Direct, Extent, Intent, Items, Open, Origin, Phase, Plan, Prepare, Size, Target, TargetKind,
+};
+
+use super::LEAST_REQUESTS;
+
+/// A model of the Llama 3 family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LanguageModel {
+    #[value(name = "llama3-8b")]
+    Llama8b,
+    #[value(name = "llama3-70b")]
+    Llama70b,
+    #[value(name = "llama3-405b")]
+    Llama405b,
+}
+
+/// Keys and values of a head have so many numbers of two bytes each.
+const HEAD_NUMBERS: u64 = 128;
+const NUMBER_BYTES: u64 = 2;
+/// Key-value heads of each layer: the same in all three.
+const HEADS: u64 = 8;
+
+/// What an H100 computes of dense bf16 each second at most, and the part of it that prefill reaches: an assumption.
+const FLOPS: f64 = 989e12;
+const REACHED: f64 = 0.4;
+/// Operations of a token for each parameter.
+const FLOPS_EACH: f64 = 2.0;
+
+impl LanguageModel {
+    pub fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_string()).unwrap_or_default()
+    }
+
+    /// Layers, parameters, and the H100s that it is divided over.
+    fn figures(self) -> (u64, f64, u32) {
+        match self {
+            LanguageModel::Llama8b => (32, 8.03e9, 1),
+            LanguageModel::Llama70b => (80, 70.6e9, 8),
+            LanguageModel::Llama405b => (126, 405.9e9, 8),
+        }
+    }
+
+    pub fn h100s(self) -> u32 {
+        self.figures().2
+    }
+
+    /// A key and a value of each layer and head.
+    pub fn token_bytes(self) -> u64 {
+        self.figures().0 * HEADS * HEAD_NUMBERS * 2 * NUMBER_BYTES
+    }
+
+    /// Tokens of prompts that its H100s compute together.
+    pub fn prefill_per_second(self) -> f64 {
+        let (_, parameters, h100s) = self.figures();
+        f64::from(h100s) * FLOPS * REACHED / (FLOPS_EACH * parameters)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Layout {
+    Files,
+    Slab,
+}
+
+impl Layout {
+    pub fn blocks(self) -> BlockLayout {
+        match self {
+            Layout::Files => BlockLayout::Files,
+            Layout::Slab => BlockLayout::Slab,
+        }
+    }
+}
+
+/// Where the cache lies.
+#[derive(Clone, Debug)]
+pub enum StoragePlace {
+    /// A file or a directory that is made and removed.
+    Path(String),
+    Device(Box<Device>),
+}
+
+/// What the points of a search have in common.
+#[derive(Clone, Debug)]
+pub struct ServingRun {
+    /// Without its rate.
+    pub server: KvServer,
+    pub time_ns: u64,
+    pub token_bytes: u64,
+    pub place: StoragePlace,
+    pub engine: String,
+    pub origin: Origin,
+}
+
+/// Requests before each point, for each conversation: the cache is as it is after a while.
+const BEFORE_EACH: u64 = 30;
+/// More would take too long to work out.
+const MOST_BEFORE: u64 = 200_000;
+/// A point ends after so many times the time that its requests take to come: what is not answered by then is late.
+const TIMES_LATE: f64 = 3.0;
+
+impl ServingRun {
+    /// What is made and removed; of a device nothing.
+    pub fn path(&self) -> &str {
+        match &self.place {
+            StoragePlace::Path(path) => path,
+            StoragePlace::Device(_) => "",
+        }
+    }
+
+    pub fn device(&self) -> Option<&Device> {
+        match &self.place {
+            StoragePlace::Device(device) => Some(device),
+            StoragePlace::Path(_) => None,
+        }
+    }
+
+    /// Tokens of a prompt on average, with all that went before it in its conversation.
+    fn mean_prompt_tokens(&self) -> f64 {
+        let CacheRequests { prompt, answer, turns, prefixes, prefix_tokens, prefixed_percent, .. } =
+            &self.server.requests;
+        let mean = |size: &Size| {
+            let (least, most) = (size.least_bytes().unwrap_or(0), size.most_bytes().unwrap_or(0));
+            (least as f64 + most as f64) / 2.0
+        };
+        let prefix = if *prefixes > 0 { *prefix_tokens as f64 * prefixed_percent / 100.0 } else { 0.0 };
+        let before = (f64::from(*turns) - 1.0) / 2.0;
+        prefix + mean(prompt) + before * (mean(prompt) + mean(answer))
+    }
+
+    /// Requests each second that the accelerators compute without a cache, at most.
+    pub fn computed_rate(&self) -> f64 {
+        let request_ns = self.mean_prompt_tokens().max(1.0) * self.server.token_ns;
+        f64::from(self.server.accelerators) * 1e9 / request_ns.max(1.0)
+    }
+
+    pub fn requests(&self, rate: f64) -> u64 {
+        (rate * self.time_ns as f64 / 1e9).ceil().max(LEAST_REQUESTS) as u64
+    }
+
+    pub fn plan(&self, rate: f64) -> Plan {
+        let count = self.requests(rate);
+        let asked = &self.server.requests;
+        let before = (asked.sessions * BEFORE_EACH).min(MOST_BEFORE);
+        let requests = CacheRequests { count, per_second: rate, before, ..asked.clone() };
+        let time_ns = (count as f64 / rate * 1e9 * TIMES_LATE) as u64;
+        let server = KvServer { requests, time_ns, ..self.server.clone() };
+        let mut phase = Phase { name: format!("{rate} requests/s"), ..Phase::default() };
+        server.fill(&mut phase, 0, &self.engine);
+        Plan {
+            name: "kv-cache".into(),
+            seed: asked.seed,
+            intent: Intent::Device,
+            targets: vec![self.target()],
+            phases: vec![phase],
+            device: self.device().cloned(),
+            ..Plan::default()
+        }
+    }
+
+    /// The cache: made by the first plan, found by the others, and removed by the command.
+    fn target(&self) -> Target {
+        let (count, block_bytes) = (self.server.requests.capacity, self.server.block_bytes);
+        let bytes = count * block_bytes;
+        let made = Open { create: true, parents: true, direct: Direct::IfPossible, ..Open::default() };
+        let (kind, open, prepare) = match (&self.place, self.server.layout) {
+            (StoragePlace::Device(_), _) => (TargetKind::Nothing { bytes }, Open::default(), Prepare::AsItIs),
+            (StoragePlace::Path(path), BlockLayout::Slab) => {
+                let size = Extent::Bytes(bytes);
+                (TargetKind::File { path: path.clone(), size }, made, Prepare::Filled)
+            }
+            (StoragePlace::Path(root), BlockLayout::Files) => {
+                let items = Items { count, size: Size::Fixed(block_bytes), ..Items::default() };
+                (TargetKind::FileSet { root: root.clone(), items }, made, Prepare::Filled)
+            }
+        };
+        Target { name: "cache".into(), kind, open, prepare, remove: false, origin: self.origin.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_and_values_of_a_token_are_what_the_models_figures_say() {
+        let kib = |model: LanguageModel| model.token_bytes() / 1024;
+        assert_eq!(
+            LanguageModel::value_variants().iter().map(|model| kib(*model)).collect::<Vec<_>>(),
+            [128, 320, 504]
+        );
+        let rates: Vec<f64> =
+            LanguageModel::value_variants().iter().map(|model| model.prefill_per_second().round()).collect();
+        assert_eq!(rates, [24_633.0, 22_414.0, 3_899.0]);
+    }
+}
