@@ -27,9 +27,9 @@ const ARRIVAL: &str = "arrival";
 
 /// What a server counts, by the names of its facts: tokens of all prompts, those of them that were cached, and those of these
 /// that lay in memory.
-pub const PROMPT_TOKENS: &str = "prompt tokens";
-pub const CACHED_TOKENS: &str = "cached tokens";
-pub const MEMORY_TOKENS: &str = "memory tokens";
+pub const PROMPT_TOKENS: &str = "prompt_tokens";
+pub const CACHED_TOKENS: &str = "cached_tokens";
+pub const MEMORY_TOKENS: &str = "memory_tokens";
 
 /// What workers share: the requests, and the time of the accelerators.
 const REQUESTS: &str = "requests";

@@ -505,7 +505,7 @@ mod tests {
         let objects = objects(SharedKind::Lanes { count: 4, initial: 1 });
         let lane = |worker, lanes, sharers| {
             let wanted = SharedUse { lanes, sharers, ..SharedUse::new("s", 1) };
-            objects.object(&wanted).unwrap().of_worker(worker, &wanted)
+            objects.object(&wanted).unwrap().of_worker(worker, &wanted, 0)
         };
         // The second of two workers that have two lanes each, and whoever fills the last of them.
         let (mut second, mut fills) = (lane(1, 2, 0), lane(3, 0, 0));
@@ -514,6 +514,30 @@ mod tests {
         assert_eq!([fills.post(1), second.take(1, 0)], [Answer::Granted, Answer::Wait]);
         assert_eq!([lane(5, 0, 2).post(1), second.take(1, 0)], [Answer::Granted, Answer::Granted]);
         assert_eq!(lane(0, 2, 0).take(1, 0), Answer::Granted, "the first worker's are untouched");
+    }
+
+    #[test]
+    fn who_sleeps_for_a_lane_is_woken_by_a_post_before_or_after() {
+        for posted_first in [true, false] {
+            let objects = objects(SharedKind::Lanes { count: 1, initial: 0 });
+            let (mut waits, mut posts) = (objects.at(0), objects.at(0));
+            assert_eq!(waits.take(1, 0), Answer::Wait);
+            let mut post = move || assert_eq!(posts.post(1), Answer::Granted);
+            std::thread::scope(|scope| {
+                if posted_first { post() } else { drop(scope.spawn(post)) }
+                assert!(waits.await_lane(u64::MAX / 4));
+            });
+            assert_eq!(waits.take(1, 0), Answer::Granted);
+        }
+    }
+
+    #[test]
+    fn servers_take_the_first_free_one_in_the_order_of_asking() {
+        let objects = objects(SharedKind::Servers { count: 2 });
+        let [mut a, mut b, mut c] = [0, 1, 2].map(|_| objects.at(0));
+        assert_eq!([a.take(100, 10), b.take(30, 10), c.take(50, 20)], [110, 40, 90].map(Answer::At));
+        assert_eq!([b.take(30, 40), c.take(50, 90)], [Answer::Granted, Answer::Granted]);
+        assert_eq!(b.take(5, 200), Answer::At(205), "time that nobody took is lost");
     }
 
     #[test]

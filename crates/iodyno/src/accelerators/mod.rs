@@ -8,6 +8,7 @@ mod report;
 mod workload;
 
 use clap::Parser;
+use iodyno_dialect::Loader;
 use iodyno_engine::world::World;
 use iodyno_model::{Diagnostic, Origin, units};
 
@@ -17,7 +18,8 @@ use self::workload::{Accelerator, Training, TrainingRun};
 use crate::doubling;
 use crate::experiment::{self, Experiment};
 use crate::experiment_data::{DatasetRemoval, ExperimentData};
-use crate::option_values::{positive_time, share};
+use crate::loader::HostLoader;
+use crate::option_values::{positive_number, positive_time, share};
 use crate::report_output::{ReportArguments, ReportOutput};
 use crate::runs::{ended, one, parsed};
 use crate::work_directory::{self, MadeDirectory};
@@ -48,9 +50,10 @@ pub struct AcceleratorsArgs {
     /// Accelerators at most
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=16_384))]
     pub most: u32,
-    /// Size of the data set [default: 4GiB, at most half of what is free; of a device, all it holds]
-    #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes)]
-    pub dataset: Option<u64>,
+    /// Size of the data set, or 5x: so many times the memory [default: 4GiB, at most half of what is free; of a device, all it
+    /// holds]
+    #[arg(long, value_name = "SIZE", value_parser = dataset_size)]
+    pub dataset: Option<DatasetSize>,
     /// Computing time of each point, together; fewer steps where the data set has no more
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = positive_time)]
     pub time: u64,
@@ -69,6 +72,37 @@ docs/accelerators.md explains the table.";
 const DATASET_BYTES: u64 = 4 << 30;
 /// Steps of an accelerator at least, of which the first does not count.
 const LEAST_STEPS: u64 = 3;
+
+/// How large a data set is to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum DatasetSize {
+    Bytes(u64),
+    TimesMemory(f64),
+}
+
+impl DatasetSize {
+    /// With so much memory; none: it is unknown.
+    fn bytes(self, memory_bytes: Option<u64>) -> Result<u64, Diagnostic> {
+        match (self, memory_bytes) {
+            (DatasetSize::Bytes(bytes), _) => Ok(bytes),
+            (DatasetSize::TimesMemory(times), Some(memory)) => Ok((memory as f64 * times) as u64),
+            (DatasetSize::TimesMemory(_), None) => {
+                let wrong = Diagnostic::error(
+                    &Origin::argument("--dataset"),
+                    "how large the memory is cannot be told",
+                );
+                Err(wrong.hint("say a size, e.g. --dataset 200GB"))
+            }
+        }
+    }
+}
+
+fn dataset_size(text: &str) -> Result<DatasetSize, String> {
+    match text.strip_suffix(['x', 'X']) {
+        Some(times) => positive_number(times).map(DatasetSize::TimesMemory),
+        None => units::parse_bytes(text).map(DatasetSize::Bytes),
+    }
+}
 
 /// Does `iodyno accelerators ARGUMENTS…`; the exit status.
 pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
@@ -133,15 +167,18 @@ fn lowered(world: &World, words: &AcceleratorsArgs) -> Result<TrainingRun, Vec<D
     let bytes = match (&words.on, &words.directory) {
         (Some(device), _) => {
             let device = simulated_device::named(device, "--on")?;
-            let bytes = simulated_device::capacity_bytes(&device).min(words.dataset.unwrap_or(u64::MAX));
+            let asked = words.dataset.map(|size| size.bytes(None)).transpose().map_err(one)?;
+            let bytes = simulated_device::capacity_bytes(&device).min(asked.unwrap_or(u64::MAX));
             run.device = Some(device);
             bytes
         }
         (None, directory) => {
             let directory = directory.as_deref().unwrap_or_default();
+            let memory = HostLoader::new(world).look(directory).and_then(|facts| facts.target.memory_bytes);
+            let asked = words.dataset.map(|size| size.bytes(memory)).transpose();
             let data = ExperimentData {
                 directory,
-                asked_bytes: words.dataset,
+                asked_bytes: asked.map_err(one)?,
                 option: "--dataset",
                 most_bytes: DATASET_BYTES,
             };

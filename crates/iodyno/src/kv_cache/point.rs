@@ -87,5 +87,5 @@ fn line<'a>(job: &'a JobRecord, label: &str) -> Option<(&'a Histogram, u64)> {
 /// What all workers counted by that name.
 fn fact(job: &JobRecord, name: &str) -> f64 {
     let facts = job.workers.iter().flat_map(|worker| &worker.facts);
-    facts.filter(|(known, _)| known == name).map(|(_, value)| *value as f64).sum()
+    facts.filter(|(known, _)| known == name).map(|(_, value)| *value).sum::<u64>() as f64
 }

@@ -3,7 +3,8 @@
 use clap::ValueEnum;
 use iodyno_model::kv_cache::{BlockLayout, CacheRequests, KvServer};
 use iodyno_model::{
-    Device, Direct, Extent, Intent, Items, Open, Origin, Phase, Plan, Prepare, Size, Target, TargetKind,
+    Device, Direct, Extent, Intent, Items, Open, OpenMode, Origin, Phase, Plan, Prepare, Size, Target,
+    TargetKind,
 };
 
 use super::LEAST_REQUESTS;
@@ -175,7 +176,8 @@ impl ServingRun {
             }
             (StoragePlace::Path(root), BlockLayout::Files) => {
                 let items = Items { count, size: Size::Fixed(block_bytes), ..Items::default() };
-                (TargetKind::FileSet { root: root.clone(), items }, made, Prepare::Filled)
+                let open = Open { mode: OpenMode::ReadWrite, ..made };
+                (TargetKind::FileSet { root: root.clone(), items }, open, Prepare::Filled)
             }
         };
         Target { name: "cache".into(), kind, open, prepare, remove: false, origin: self.origin.clone() }

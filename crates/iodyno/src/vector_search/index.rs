@@ -201,7 +201,7 @@ impl SearchRun {
 
     fn target(&self) -> Target {
         let bytes = self.index.bytes();
-        let direct = Open { direct: Direct::Yes, mode: OpenMode::Read, ..Open::default() };
+        let direct = Open { direct: Direct::IfPossible, mode: OpenMode::Read, ..Open::default() };
         let (kind, open, prepare) = match &self.place {
             IndexPlace::Device(_) => (TargetKind::Nothing { bytes }, Open::default(), Prepare::AsItIs),
             IndexPlace::Found { path, is_device: true } => {
@@ -230,6 +230,8 @@ pub struct SearchPoint {
     pub bytes_per_second: f64,
     /// Processor time as a share of all processors, percent; none: the time is virtual.
     pub processors_percent: Option<f64>,
+    /// What came from the page cache, percent; none: it is unknown.
+    pub cached_percent: Option<f64>,
     /// What kept more searches from being answered in time.
     pub limit: String,
 }
@@ -248,6 +250,7 @@ impl SearchPoint {
         let node = line(NODE);
         point.reads_per_second = node.map_or(0.0, |line| line.operations as f64 / seconds);
         point.bytes_per_second = node.map_or(0.0, |line| line.bytes as f64 / seconds);
+        point.cached_percent = phase.cache.as_ref().and_then(|cache| cache.percent());
         if run.device().is_none() {
             let used: u64 = job.workers.iter().map(|each| each.user_ns + each.system_ns).sum();
             let whole = seconds * 1e9 * f64::from(started.machine.cpus.max(1));

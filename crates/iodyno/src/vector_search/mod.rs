@@ -192,8 +192,7 @@ fn place(
     let facts = HostLoader::new(world).look(target);
     if let Some(facts) = facts.filter(|facts| facts.kind != PathKind::Directory) {
         let is_device = facts.kind == PathKind::BlockDevice;
-        let bytes = if is_device { facts.target.size_bytes } else { facts.target.file_bytes };
-        return Ok((IndexPlace::Found { path: target.into(), is_device }, bytes.unwrap_or(0)));
+        return Ok((IndexPlace::Found { path: target.into(), is_device }, facts.bytes));
     }
     let asked_bytes = words.vectors.map(|vectors| VectorIndex { vectors, ..*index }.bytes());
     let data =

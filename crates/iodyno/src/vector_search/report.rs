@@ -10,6 +10,9 @@ use super::VectorSearchArgs;
 use super::index::{self, IndexPlace, SearchPoint, SearchRun};
 use crate::doubling;
 
+/// Less than this from the page cache is no matter, percent.
+const CACHED_PERCENT: f64 = 5.0;
+
 pub struct SearchFigures<'a> {
     pub words: &'a VectorSearchArgs,
     pub run: &'a SearchRun,
@@ -61,11 +64,15 @@ impl SearchFigures<'_> {
             0 => "; distances cost nothing".into(),
             ns => format!("; {} computing each round", number::latency(ns as f64)),
         });
+        let engine = match run.device() {
+            Some(_) => String::new(),
+            None => format!("{}, past the page cache where the file system allows it", run.engine),
+        };
         let machine = &self.started.machine;
         vec![
             ("index".into(), laid_out),
             ("search".into(), search),
-            ("engine".into(), format!("{}, past the page cache", run.engine)),
+            ("engine".into(), engine),
             ("machine".into(), format!("iodyno {} · {} · {}", machine.version, machine.host, machine.kernel)),
         ]
     }
@@ -123,9 +130,9 @@ impl SearchFigures<'_> {
         let mut all = vec![match kept.map(|index| &self.points[index]) {
             None => format!("With none of these do 99 % of the searches end within {target}."),
             Some(point) => format!(
-                "{} searches/s, 99 % of them within {target}, by {} threads.",
+                "{} searches/s, 99 % of them within {target}, by {}.",
                 number::iops(point.per_second),
-                point.threads
+                threads(point.threads)
             ),
         }];
         match self.points.iter().find(|point| !point.keeps(self.words.target_p99)) {
@@ -135,12 +142,21 @@ impl SearchFigures<'_> {
             }
             None => {}
         }
+        let leaked = self.points.iter().filter_map(|point| point.cached_percent).fold(0.0, f64::max);
+        if leaked > CACHED_PERCENT && self.run.device().is_none() {
+            let leaked = number::percent(leaked);
+            all.push(format!("Up to {leaked} of what was read came from the page cache: this file system takes no direct I/O."));
+        }
         all
     }
 
     /// What kept more searches from being answered in time.
     fn limit(&self, point: &SearchPoint) -> String {
         let p99 = number::latency(point.latency.percentile(99.0) as f64);
-        format!("With {} threads the p99 is {p99}: {}.", point.threads, point.limit)
+        format!("With {} the p99 is {p99}: {}.", threads(point.threads), point.limit)
     }
+}
+
+fn threads(count: u32) -> String {
+    if count == 1 { "1 thread".into() } else { format!("{count} threads") }
 }

@@ -89,7 +89,11 @@ fn refused() -> Outcome {
     let path = home.path().display().to_string();
     let with = |more: &[&str]| accelerators(&[&[path.as_str()], more].concat());
     with(&["--workload", "unet3d", "--dataset", "1GB"]).refused(&["too few samples of unet3d", "--dataset"]);
-    with(&["--workload", "unet3d", "--accelerator", "b200"]).refused(&["is not known", "--compute"]);
+    with(&["--workload", "resnet50", "--accelerator", "b200"]).refused(&["is not known", "--compute"]);
+    with(&["--workload", "unet3d", "--dataset", "0x"]).refused(&["above 0"]);
+    accelerators(&["--on", "nvme-ssd", "--workload", "unet3d", "--dataset", "5x"])
+        .refused(&["cannot be told"]);
+    with(&["--workload", "retinanet", "--accelerator", "h100"]).refused(&["is not known", "--compute"]);
     with(&["--workload", "unet4d"]).refused(&["invalid value 'unet4d'", "unet3d"]);
     with(&[]).refused(&["--workload"]);
     with(&["--workload", "unet3d", "--dataset", "900PB"]).refused(&["are free", "ask for less"]);
