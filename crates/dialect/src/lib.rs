@@ -44,6 +44,7 @@ mod spread;
 mod status;
 mod strerror;
 mod text_file;
+pub mod vdbench;
 pub mod warp;
 pub mod yaml;
 
@@ -569,6 +570,7 @@ pub const DIALECTS: &[Dialect] = &[
     filebench::DIALECT,
     iozone::DIALECT,
     iometer::DIALECT,
+    vdbench::DIALECT,
     posix::DIALECT,
     s3check::DIALECT,
     warp::DIALECT,

@@ -451,6 +451,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "io500",
             "iozone",
             "iometer",
+            "vdbench",
             "filebench",
             "dd",
             "hdparm",

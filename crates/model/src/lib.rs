@@ -80,7 +80,7 @@ pub use finding::{Figure, Finding, FindingKind, Severity};
 pub use health::{DriveHealth, HealthActivity};
 pub use histogram::Histogram;
 pub use origin::{Diagnostic, Level, Origin};
-pub use pace::{Arrivals, Criterion, LatencyTarget, Limit, Pace, Rate, Steady, Think};
+pub use pace::{Arrivals, Criterion, LatencyTarget, Limit, Pace, Rate, RateShare, Steady, Think};
 pub use pattern::{
     Blend, Coverage, Every, FileOrder, ItemData, Mix, OperationKind, Overlap, Pattern, PerDirection, Pick,
     Share, Size, Span, Window, Zone,

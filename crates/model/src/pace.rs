@@ -14,6 +14,9 @@ pub struct Pace {
     /// The rate aimed at in each direction of data: a schedule each (fio `rate`).
     #[reflect(default, key = "")]
     pub rate: PerDirection<Rate>,
+    /// In place of `rate_all`: part of the rate that the job of the same name had in an earlier phase (vdbench curve).
+    #[reflect(default)]
+    pub share: Option<RateShare>,
     /// The slowest rate allowed; below it the job ends with an error.
     #[reflect(default)]
     pub rate_least: PerDirection<Rate>,
@@ -49,8 +52,19 @@ impl Pace {
     /// Whether operations are due at times of their own.
     pub fn has_rate(&self) -> bool {
         let rate = &self.rate;
-        [self.rate_all, rate.read, rate.write, rate.trim].iter().any(|rate| *rate != Rate::Unlimited)
+        self.share.is_some()
+            || [self.rate_all, rate.read, rate.write, rate.trim].iter().any(|rate| *rate != Rate::Unlimited)
     }
+}
+
+/// A part of the operations per second that a worker of an earlier phase did on average.
+#[derive(Clone, Debug, Default, PartialEq, Reflect)]
+pub struct RateShare {
+    /// The phase's name; the job has the name of the one that it is compared with.
+    #[reflect(needed, phrase = "of phase \"{}\"")]
+    pub phase: String,
+    #[reflect(needed, phrase = "{} %")]
+    pub percent: f64,
 }
 
 /// A rate per worker.

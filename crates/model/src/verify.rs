@@ -62,6 +62,10 @@ pub struct Verify {
     /// with `only`, checks against it, so that an older generation is told from the newest after any crash and on any host.
     #[reflect(default, phrase = "generation map {}")]
     pub map: Option<String>,
+    /// While a worker writes, what it knows is kept in a file beside the map, so that it outlives a process that is killed; who
+    /// checks with `only` takes over what such a process left (vdbench journal).
+    #[reflect(default, phrase = "kept while it runs")]
+    pub map_live: bool,
     /// How headers and that file are laid out where they are written; both layouts are read.
     #[reflect(default, key = "")]
     pub layout: VerifyLayout,

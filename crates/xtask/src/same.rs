@@ -189,6 +189,7 @@ mod tests {
             "hdparm",
             "iostat",
             "iometer",
+            "vdbench",
             "io500",
             "iperf3",
             "iperf",

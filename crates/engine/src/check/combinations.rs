@@ -38,15 +38,19 @@ fn check_map(plan: &Plan, job: &Job, say: &mut dyn FnMut(&str, &str)) {
     if job.targets.iter().any(is_set) {
         say("a generation map has no items of sets", "name files, or leave the map out");
     }
-    let written = plan.phases.iter().flat_map(|phase| &phase.jobs).any(|job| kept_map(job) == Some(path));
-    if !written {
+    let jobs = || plan.phases.iter().flat_map(|phase| &phase.jobs);
+    let written = jobs().any(|job| kept_map(job) == Some(path));
+    // What is checked first is gone on with.
+    let first = jobs().find(|job| map_of(job) == Some(path));
+    let is_checked = first.is_some_and(|job| job.payload.verify.as_ref().is_some_and(|verify| verify.only));
+    if !written || is_checked {
         if let Err(failure) = source::check_map(path) {
             say(&failure.message, failure.hint.as_deref().unwrap_or_default());
         }
         return;
     }
     let folder = Path::new(path).parent().filter(|folder| !folder.as_os_str().is_empty());
-    if Path::new(path).exists() {
+    if source::has_map(path) {
         let hint = "remove it, or name another file; to check against it read, or say only = true (fio: verify_only)";
         say(&format!("the generation map {path} exists, and is not overwritten"), hint);
     } else if folder.is_some_and(|folder| !folder.is_dir()) {

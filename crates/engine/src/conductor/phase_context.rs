@@ -74,6 +74,8 @@ pub(crate) struct PhaseContext {
     ends: Vec<Option<SharedEnds>>,
     /// By job: passes that were done in the phases that its script's items follow.
     passed: Vec<u64>,
+    /// By job: the rate of each worker that is a part of an earlier phase's, operations per second.
+    rates: Vec<Option<f64>>,
     shared: SharedObjects,
     pub(super) journals: Option<Journals>,
     pub(super) findings: WorkerFindings,
@@ -156,6 +158,7 @@ impl PhaseContext {
             made_lengths: lengths,
             ends,
             passed: phase.jobs.iter().map(|job| passed(plan, phase, job, earlier)).collect(),
+            rates: phase.jobs.iter().map(|job| rate(job, earlier)).collect::<Result<_, _>>()?,
             shared: shared(world, checked, phase, &fresh)?,
         })
     }
@@ -381,6 +384,7 @@ impl PhaseContext {
             start,
             goal: self.goals[index].as_ref().map(|goal| goal.of(asker.owner.worker)),
             passed: self.passed[index],
+            rate: self.rates[index],
             shared: Some(&self.shared),
             supply: Some(supply),
         }
@@ -564,6 +568,24 @@ fn passed(plan: &Plan, phase: &Phase, job: &Job, earlier: &Record) -> u64 {
     let is_followed =
         |earlier: &&PhaseRecord| earlier.name == name && earlier.coordinates == phase.coordinates;
     earlier.phases.iter().filter(is_followed).filter_map(of).sum()
+}
+
+/// The rate of each worker, where that is a part of what a worker of the same job did in an earlier phase.
+fn rate(job: &Job, earlier: &Record) -> Result<Option<f64>, Failure> {
+    let Some(share) = &job.pace.share else { return Ok(None) };
+    let phase = earlier.phases.iter().rev().find(|phase| phase.name == share.phase);
+    let found = phase.and_then(|phase| phase.jobs.iter().find(|known| known.name == job.name).zip(Some(phase)));
+    let rate = found.map(|(job, phase)| {
+        let workers = job.workers.len().max(1) as f64;
+        job.tally.all_operations() as f64 / (phase.elapsed_ns.max(1) as f64 / 1e9) / workers
+    });
+    match rate.filter(|rate| *rate > 0.0) {
+        Some(rate) => Ok(Some(rate * share.percent / 100.0)),
+        None => {
+            let what = format!("job {}: nothing was done in phase {}, so there is no rate to go by", job.name, share.phase);
+            Err(Failure::new(what).hint("let that phase run longer, or give a rate of its own"))
+        }
+    }
 }
 
 fn goal(job: &Job, earlier: &Record) -> Option<Goal> {

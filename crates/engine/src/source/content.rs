@@ -29,6 +29,7 @@ use crate::random::mix;
 mod filling;
 mod judge;
 mod keeper;
+mod live_map;
 mod map;
 mod map_use;
 mod marking;
@@ -40,6 +41,7 @@ mod verifiers;
 use filling::Filling;
 use judge::{CheckedPiece, Judge, PieceFault};
 use keeper::Keeper;
+pub use live_map::LiveMap;
 pub use map::GenerationMap;
 use map::MapSection;
 use map_use::MapUse;
@@ -82,6 +84,8 @@ pub struct WorkerContent {
     now: Tick,
     keeper: Option<Keeper>,
     map: Option<MapUse>,
+    /// Files that hold what is known while it runs.
+    live: Vec<LiveMap>,
     /// Handle, offset and bytes of what a generation map knows behind the end of a file.
     cut_off: Vec<(u32, u64, u64)>,
     findings: Findings,
@@ -196,6 +200,7 @@ impl WorkerContent {
             now: context.start,
             keeper: verify.and_then(|verify| Keeper::new(context, verify, writes)),
             map: verify.and_then(|verify| MapUse::new(context, verify, (seed, grain), writes)),
+            live: Vec::new(),
             cut_off: Vec::new(),
             findings: Findings::default(),
             mismatches: Vec::new(),
@@ -253,9 +258,8 @@ impl WorkerContent {
             let table = match remembers {
                 true => {
                     let table = BlockTable::new(count, self.grain.max(1));
-                    let table =
-                        table.and_then(|table| if self.map.is_some() { table.bounded() } else { Ok(table) });
-                    Some(table.map_err(|errno| Failure::call("mmap", errno))?)
+                    let table = table.map_err(|errno| Failure::call("mmap", errno))?;
+                    Some(self.bounded(context, table, name, handle.base)?)
                 }
                 false => None,
             };
@@ -266,11 +270,36 @@ impl WorkerContent {
         Ok(())
     }
 
+    /// The table with what a generation map notes of each block, where there is one.
+    fn bounded(
+        &mut self,
+        context: &SourceContext<'_>,
+        table: BlockTable,
+        name: &str,
+        base: u64,
+    ) -> Result<BlockTable, Failure> {
+        let is_live = context.job.payload.verify.as_ref().is_some_and(|verify| verify.map_live);
+        match &self.map {
+            Some(MapUse::Save(path, section)) if is_live && table.count() > 0 => {
+                let file = BlockAddress::file_id(name);
+                let section = MapSection { file, offset: base, name: name.into(), ..section.clone() };
+                let (live, mapping) = LiveMap::create(path, &section, self.live.len(), table.count())?;
+                self.live.push(live);
+                Ok(table.bounded_by(mapping))
+            }
+            Some(_) => table.bounded().map_err(|errno| Failure::call("mmap", errno)),
+            None => Ok(table),
+        }
+    }
+
     /// Takes over what a generation map says of every file; who writes one goes on behind an earlier phase.
     fn load_map(&mut self, path: Option<&String>, seed: u64) -> Result<(), Failure> {
         let loads = self.loads_map();
         let Some(path) = path.filter(|path| loads || Path::new(path).exists()) else { return Ok(()) };
-        let map = GenerationMap::read(path)?;
+        let mut map = GenerationMap::read(path)?;
+        if matches!(self.map, Some(MapUse::Load { only: true })) {
+            map.take_over()?;
+        }
         for (handle, (file, name)) in self.files.iter().zip(&self.names).enumerate() {
             let Some(table) = file.table.as_ref().filter(|_| loads || map.has(file.id)) else { continue };
             let range = (file.base, table.count(), self.grain);
@@ -302,7 +331,7 @@ impl WorkerContent {
             MapSection { file: file.id, offset, name: name.clone(), blocks, ..section.clone() }
                 .append(path)?;
         }
-        Ok(())
+        self.live.iter().try_for_each(LiveMap::remove)
     }
 
     /// Whether reads are checked.

@@ -84,6 +84,8 @@ pub struct SourceContext<'a> {
     pub goal: Option<u64>,
     /// Passes that were done in the phases that a script's items follow.
     pub passed: u64,
+    /// The rate that its pace has of an earlier phase, operations per second.
+    pub rate: Option<f64>,
     /// What the phase's workers share, where they share anything.
     pub shared: Option<&'a SharedObjects>,
     /// What is read ahead of a trace in a file.
@@ -194,6 +196,11 @@ pub fn check(job: &Job) -> Result<(), Failure> {
 /// It cannot be read, is damaged, or something else.
 pub fn check_map(path: &str) -> Result<(), Failure> {
     content::GenerationMap::read(path).map(drop)
+}
+
+/// Whether a generation map is there, or what a killed run left of one.
+pub fn has_map(path: &str) -> bool {
+    std::path::Path::new(path).exists() || content::LiveMap::is_left(path)
 }
 
 /// Whether a trace in a file can be replayed by a job.

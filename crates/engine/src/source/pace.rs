@@ -128,7 +128,8 @@ impl Pacer {
         if is_free(context.job) {
             return Ok(None);
         }
-        let rates = [pace.rate.read, pace.rate.write, pace.rate.trim, pace.rate_all];
+        let all = context.rate.map_or(pace.rate_all, Rate::Operations);
+        let rates = [pace.rate.read, pace.rate.write, pace.rate.trim, all];
         let tracks = rates.map(|rate| Track::new(rate, pace.arrivals, pace.burst.max(1), context.start));
         let mut gates = Vec::new();
         for wanted in &pace.shared {

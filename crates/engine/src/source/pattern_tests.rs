@@ -74,6 +74,7 @@ impl Bench {
             start: 0,
             goal: None,
             passed: 0,
+            rate: None,
             shared: None,
             supply: None,
         }

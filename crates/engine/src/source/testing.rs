@@ -166,6 +166,7 @@ impl SourceBench {
             start: 0,
             goal: None,
             passed: 0,
+            rate: None,
             shared: self.shared.as_ref(),
             supply: Some(&supply),
         })

@@ -33,6 +33,7 @@ const STORAGE: &[(&str, &str, &[&str])] = &[
     ("iozone", "-s 1m -r 64k -i 0 -f HERE/iozone", ALSO),
     ("iometer", "HERE/f.icf -r HERE/results.csv --map C:=HERE", ALSO),
     ("filebench", "-f HERE/f.f", ALSO),
+    ("vdbench", "-f HERE/f.parm -o HERE/output", ALSO),
     ("io500", "HERE/io500.ini", OWN),
     ("measure", "--quick --time 50ms --size 16MiB --no-save HERE", OWN),
     ("run", "--quiet --no-save HERE/f.toml", OWN),
@@ -97,6 +98,11 @@ pub fn furnish(home: &Path) -> std::io::Result<()> {
     let here = home.display();
     let icf = include_str!("../../../../golden/iometer/small.icf");
     std::fs::write(home.join("f.icf"), icf)?;
+    let parameters = format!(
+        "sd=sd1,lun={here}/vdbench,size=1m,threads=1\nwd=wd1,sd=sd1,xfersize=4k\n\
+         rd=rd1,wd=wd1,iorate=max,elapsed=2,interval=1\n"
+    );
+    std::fs::write(home.join("f.parm"), parameters)?;
     std::fs::write(
         home.join("f.f"),
         format!(

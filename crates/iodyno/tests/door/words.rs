@@ -100,7 +100,7 @@ fn listed() -> Outcome {
     }
     assert!(help.out.lines().all(|line| line.chars().count() <= 80), "{help}");
     // So it is with the tools that have their own words for it.
-    for tool in ["age", "dd", "filebench", "hdparm", "iometer", "iostat", "iozone"] {
+    for tool in ["age", "dd", "filebench", "hdparm", "iometer", "iostat", "iozone", "vdbench"] {
         let (help, version) = (told(iodyno([tool, "--help"])), told(iodyno([tool, "--version"])));
         assert!(help.code() == 0 && help.err.is_empty() && help.out.contains("Usage"), "{tool}: {help}");
         assert!(version.code() == 0 && version.out.contains(env!("CARGO_PKG_VERSION")), "{tool}: {version}");
@@ -310,6 +310,7 @@ fn no_text() -> Outcome {
         "ior -f data",
         "filebench -f data",
         "iometer data",
+        "vdbench -f data",
         "io500 data",
         "run data",
         "plan data",

@@ -18,6 +18,7 @@ use std::io::{Read, Write};
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::live_map::LiveMap;
 use crate::failure::Failure;
 
 const MAGIC: &[u8; 8] = b"iodymap\0";
@@ -74,7 +75,7 @@ pub struct MapSection {
 }
 
 impl MapSection {
-    fn encode(&self) -> Vec<u8> {
+    pub(super) fn encode(&self) -> Vec<u8> {
         let known = |block: &&MapBlock| block.newest != 0;
         let unsure: Vec<(usize, u32)> = self
             .blocks
@@ -119,7 +120,7 @@ impl MapSection {
     }
 
     /// The section at the start of the bytes, and how long it is; otherwise what is wrong.
-    fn decode(bytes: &[u8]) -> Result<(MapSection, usize), MapFault> {
+    pub(super) fn decode(bytes: &[u8]) -> Result<(MapSection, usize), MapFault> {
         let head = bytes.get(..HEAD_BYTES);
         if bytes.get(..MAGIC.len()) != Some(MAGIC) {
             return Err(MapFault::Foreign);
@@ -186,7 +187,7 @@ impl MapSection {
 
 /// What is wrong with a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum MapFault {
+pub(super) enum MapFault {
     Foreign,
     Version(u32),
     CutOff,
@@ -218,6 +219,8 @@ impl MapFault {
 pub struct GenerationMap {
     path: String,
     sections: Vec<MapSection>,
+    /// Whether it is partly in files of workers that never came to their end.
+    has_left: bool,
 }
 
 impl GenerationMap {
@@ -234,11 +237,36 @@ impl GenerationMap {
             file.read_to_end(&mut bytes)?;
             Ok(bytes)
         };
-        let bytes = read().map_err(|error| {
-            Failure::new(format!("generation map {path}: {error}"))
-                .hint("run the writes first, with the same verify.map")
-        })?;
-        GenerationMap::decode(path, &bytes)
+        let left = LiveMap::left(path)?;
+        let bytes = match read() {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && !left.is_empty() => Vec::new(),
+            read => read.map_err(|error| {
+                Failure::new(format!("generation map {path}: {error}"))
+                    .hint("run the writes first, with the same verify.map")
+            })?,
+        };
+        let mut map = match bytes.is_empty() && !left.is_empty() {
+            true => GenerationMap { path: path.into(), ..GenerationMap::default() },
+            false => GenerationMap::decode(path, &bytes)?,
+        };
+        map.has_left = !left.is_empty();
+        map.sections.extend(left.into_iter().map(|(_, section)| section));
+        map.sections.sort_by_key(|section| section.start);
+        Ok(map)
+    }
+
+    /// Puts what killed workers left into the map's own file.
+    ///
+    /// # Errors
+    /// It cannot be written, or their files cannot be removed.
+    pub fn take_over(&mut self) -> Result<(), Failure> {
+        if std::mem::take(&mut self.has_left) {
+            for (live, section) in LiveMap::left(&self.path)? {
+                section.append(&self.path)?;
+                live.remove()?;
+            }
+        }
+        Ok(())
     }
 
     fn decode(path: &str, bytes: &[u8]) -> Result<Self, Failure> {
@@ -250,7 +278,7 @@ impl GenerationMap {
             at += length;
         }
         sections.sort_by_key(|section| section.start);
-        Ok(GenerationMap { path: path.into(), sections })
+        Ok(GenerationMap { path: path.into(), sections, has_left: false })
     }
 
     /// What is known of a range of a file: a block for each `grain` bytes from `base` on. Where `whole` writes are

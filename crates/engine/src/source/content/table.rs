@@ -69,6 +69,11 @@ impl BlockTable {
         Ok(BlockTable { bounds: Some(Mapping::private(self.count as usize * 8)?), ..self })
     }
 
+    /// The same in memory that a file is mapped to.
+    pub fn bounded_by(self, bounds: Mapping) -> Self {
+        BlockTable { bounds: Some(bounds), ..self }
+    }
+
     /// Takes over what a generation map says.
     pub fn load_map(&self, known: &[MapBlock]) {
         for (block, known) in (0..).zip(known) {

@@ -45,6 +45,7 @@ fn drawn(pattern: Pattern, whole: u64, (base, length): (u64, u64), limit: Limit)
         start: 0,
         goal: None,
         passed: 0,
+        rate: None,
         shared: None,
         supply: None,
     };
