@@ -94,7 +94,10 @@ impl Report {
             output.files.file(&path)?.write_all(head.as_bytes())?;
             self.pages.push(path.clone());
         }
-        output.files.file(&path)?.write_all(text.as_bytes())
+        // Who watches a run reads its pages while it goes on.
+        let file = output.files.file(&path)?;
+        file.write_all(text.as_bytes())?;
+        file.flush()
     }
 
     fn heading(&self, page: &str) -> String {

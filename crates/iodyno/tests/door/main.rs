@@ -63,7 +63,7 @@ mod traces;
 #[cfg(target_os = "linux")]
 mod tune;
 #[cfg(target_os = "linux")]
-mod understand;
+mod vdbench;
 mod whatif;
 #[cfg(target_os = "linux")]
 mod words;
@@ -99,7 +99,7 @@ fn main() -> std::process::ExitCode {
             substitution::cases(),
             traces::cases(),
             tune::cases(),
-            understand::cases(),
+            vdbench::cases(),
         ]
         .into_iter()
         .flatten()

@@ -19,6 +19,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("a_mesh_needs_no_mpi", HOST_NEEDS, a_mesh_needs_no_mpi).computes(),
         case("fios_clients_are_hosts", fios_clients_are_hosts),
         case("filebenchs_clients_are_hosts", filebenchs_clients_are_hosts),
+        case("vdbenchs_hosts_are_ranks", vdbenchs_hosts_are_ranks),
         case("each_client_may_have_its_own_jobs", each_client_may_have_its_own_jobs),
         case("a_host_that_dies_is_named_in_the_report", a_host_that_dies_is_named),
         case("a_host_that_falls_silent_is_named_too", a_host_that_falls_silent_is_named),
@@ -234,6 +235,27 @@ fn filebenchs_clients_are_hosts() -> Outcome {
                 assert!(!listed.contains(&"data".into()), "host {number}: {listed:?}");
             }
         }
+    }
+    Ok(())
+}
+
+/// Each host writes to a file of its own; rates and threads are divided.
+fn vdbenchs_hosts_are_ranks() -> Outcome {
+    let hosts = staged(3)?;
+    let file = hosts.local().join("data");
+    let parameters = format!(
+        "hd=default,shell=ssh,user=bench\nhd=one,system=h1\nhd=two,system=h2\n\
+         sd=sd1,lun={},size=1m,threads=4\nwd=wd1,sd=sd1,xfersize=4k,rdpct=0\n\
+         rd=rd1,wd=wd1,iorate=max,elapsed=2,interval=1\n",
+        file.display()
+    );
+    std::fs::write(hosts.shared().join("p"), parameters)?;
+    let output = hosts.shared().join("results").display().to_string();
+    let said = well(hosts.run(iodyno(&hosts, &["vdbench", "-f", "p", "-o", &output])));
+    assert!(said.out.contains("Starting RD=rd1") && said.out.contains("completed successfully"), "{said:#?}");
+    for number in 1..=2 {
+        let listed = listed(&hosts, number, &hosts.local())?;
+        assert!(listed.contains(&"data".into()), "host {number}: {listed:?}");
     }
     Ok(())
 }
