@@ -1,6 +1,6 @@
 //! What kept a load from being larger: the client's processors, a device, a network, or what cannot be told apart.
 
-use iodyno_model::{Device, DeviceActivity, InterfaceActivity, PhaseRecord, Sighting};
+use iodyno_model::{Device, DeviceActivity, InterfaceActivity, JobRecord, Machine, PhaseRecord, Sighting};
 use iodyno_report::number;
 
 /// From this share of all processors, of a device's time or of what a link carries on, it limits, percent.
@@ -51,6 +51,17 @@ pub fn limiting_part(phase: &PhaseRecord, processors: Option<f64>, device: Optio
         }
         None => "the storage or the way to it limits: processors were free".into(),
     }
+}
+
+/// Processor time of a job's workers, ns.
+pub fn processor_ns(job: &JobRecord) -> u64 {
+    job.workers.iter().map(|worker| worker.user_ns + worker.system_ns).sum()
+}
+
+/// So much processor time as a share of all processors during a phase, percent.
+pub fn processors_percent(used_ns: u64, phase: &PhaseRecord, machine: &Machine) -> f64 {
+    let whole = phase.elapsed_ns as f64 * f64::from(machine.cpus.max(1));
+    used_ns as f64 / whole.max(1.0) * 100.0
 }
 
 fn busy_percent(device: &DeviceActivity) -> f64 {

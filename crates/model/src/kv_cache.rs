@@ -78,9 +78,10 @@ blank_by_default!(CacheRequests);
 impl CacheRequests {
     /// Tokens of the longest conversation, its last answer included.
     pub fn most_tokens(&self) -> u64 {
-        let turn = self.prompt.most_bytes().unwrap_or(0) + self.answer.most_bytes().unwrap_or(0);
+        let most = |size: &Size| size.most_bytes().unwrap_or(0);
+        let turn = most(&self.prompt).saturating_add(most(&self.answer));
         let prefix = if self.prefixes > 0 { self.prefix_tokens } else { 0 };
-        prefix + turn.saturating_mul(self.turns.into())
+        turn.saturating_mul(self.turns.into()).saturating_add(prefix)
     }
 
     /// Blocks of the longest conversation.

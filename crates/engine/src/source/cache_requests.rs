@@ -83,6 +83,9 @@ impl RequestList {
     }
 }
 
+/// More of anything are not worked out.
+const MOST: u64 = 100_000_000;
+
 /// Streams of random numbers: who asks, how much, and when.
 const WHO: u64 = 1;
 const HOW_MUCH: u64 = 2;
@@ -127,6 +130,11 @@ impl Conversation {
 
 impl<'a> RequestStream<'a> {
     fn new(asked: &'a CacheRequests) -> Result<Self, Failure> {
+        let counts = [asked.most_tokens(), asked.prefixes, asked.sessions, asked.count, asked.block_tokens];
+        if counts.iter().any(|count| *count > MOST) {
+            return Err(Failure::new("more requests, sessions, prefixes or tokens than can be worked out")
+                .hint(format!("at most {MOST} of each")));
+        }
         let drawn = |count: u64, seed: u64| {
             let pick = match asked.theta {
                 theta if theta > 0.0 => Pick::Zipf { theta, center: None },

@@ -524,7 +524,11 @@ mod tests {
             assert_eq!(waits.take(1, 0), Answer::Wait);
             let mut post = move || assert_eq!(posts.post(1), Answer::Granted);
             std::thread::scope(|scope| {
-                if posted_first { post() } else { drop(scope.spawn(post)) }
+                if posted_first {
+                    post()
+                } else {
+                    drop(scope.spawn(post))
+                }
                 assert!(waits.await_lane(u64::MAX / 4));
             });
             assert_eq!(waits.take(1, 0), Answer::Granted);

@@ -122,12 +122,12 @@ fn accelerators_compute_one_request_after_the_other_in_the_order_of_asking() {
 #[test]
 fn the_queue_before_an_accelerator_is_that_of_theory() {
     // Poisson arrivals, one server, always the same service of 64 ms at half its load: on average half as long again.
-    let mut half = server(20_000);
+    let mut half = server(5_000);
     half.workers = 64;
     half.requests.per_second = 0.5 / 0.064;
     let job = run(&half, 64);
     let mean = line(&job, FIRST_TOKEN).latency.mean() / MS as f64;
-    assert!((mean - 96.0).abs() < 2.0, "{mean}");
+    assert!((mean - 96.0).abs() < 4.0, "{mean}");
     let again = run(&half, 64);
     assert_eq!(line(&job, FIRST_TOKEN), line(&again, FIRST_TOKEN), "virtual time is the same each time");
 }

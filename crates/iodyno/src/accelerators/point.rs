@@ -4,7 +4,7 @@ use iodyno_model::{AcceleratorRecord, Record, RunStart, Utilisation, training};
 use iodyno_report::shape;
 
 use super::workload::TrainingRun;
-use crate::limiting_part::limiting_part;
+use crate::limiting_part::{limiting_part, processor_ns, processors_percent};
 
 /// What so many accelerators came to.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,11 +46,9 @@ impl FeedingPoint {
         point.cached_percent = phase.cache.as_ref().and_then(|cache| cache.percent());
         if run.device.is_none() {
             let readers = phase.jobs.iter().filter(|job| job.name == training::READER);
-            let used: u64 =
-                readers.flat_map(|job| &job.workers).map(|each| each.user_ns + each.system_ns).sum();
+            let used: u64 = readers.map(processor_ns).sum();
             let samples: f64 = all.iter().map(|each| each.steps as f64 * batch).sum();
-            let whole = phase.elapsed_ns as f64 * f64::from(started.machine.cpus.max(1));
-            point.processors_percent = Some(used as f64 / whole.max(1.0) * 100.0);
+            point.processors_percent = Some(processors_percent(used, phase, &started.machine));
             point.sample_ns = Some(used as f64 / samples.max(1.0));
         }
         point.limit = limiting_part(phase, point.processors_percent, run.device.as_ref());

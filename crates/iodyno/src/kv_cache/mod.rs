@@ -53,7 +53,7 @@ pub struct KvCacheArgs {
     #[arg(long, value_name = "SIZE", default_value = "0", value_parser = units::parse_bytes)]
     pub memory: u64,
     /// Conversations that go on at the same time
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub sessions: u64,
     /// Requests of a conversation
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -65,10 +65,10 @@ pub struct KvCacheArgs {
     #[arg(long, value_name = "TOKENS", default_value = "64-448", value_parser = tokens)]
     pub answer: Size,
     /// Beginnings that conversations have in common
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(..=100_000_000))]
     pub prefixes: u64,
     /// Tokens of such a beginning
-    #[arg(long, value_name = "TOKENS", default_value_t = 1024)]
+    #[arg(long, value_name = "TOKENS", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(..=10_000_000))]
     pub prefix_tokens: u64,
     /// Conversations that begin with one, percent
     #[arg(long, value_name = "PERCENT", default_value = "50", value_parser = share)]

@@ -6,7 +6,7 @@ use iodyno_model::kv_cache::{
 use iodyno_model::{Histogram, JobRecord, Record, RunStart};
 
 use super::workload::ServingRun;
-use crate::limiting_part::limiting_part;
+use crate::limiting_part::{limiting_part, processor_ns, processors_percent};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServingPoint {
@@ -58,9 +58,7 @@ impl ServingPoint {
             (computed / seconds / f64::from(run.server.accelerators) * 100.0).min(100.0);
         point.cached_percent = phase.cache.as_ref().and_then(|cache| cache.percent());
         if run.device().is_none() {
-            let used: u64 = job.workers.iter().map(|each| each.user_ns + each.system_ns).sum();
-            let whole = seconds * 1e9 * f64::from(started.machine.cpus.max(1));
-            point.processors_percent = Some(used as f64 / whole * 100.0);
+            point.processors_percent = Some(processors_percent(processor_ns(job), phase, &started.machine));
         }
         point.limit = limiting_part(phase, point.processors_percent, run.device());
         point

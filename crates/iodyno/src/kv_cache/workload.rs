@@ -101,6 +101,7 @@ pub struct ServingRun {
 const BEFORE_EACH: u64 = 30;
 /// More would take too long to work out.
 const MOST_BEFORE: u64 = 200_000;
+const MOST_REQUESTS: f64 = 1e6;
 /// A point ends after so many times the time that its requests take to come: what is not answered by then is late.
 const TIMES_LATE: f64 = 3.0;
 
@@ -140,7 +141,7 @@ impl ServingRun {
     }
 
     pub fn requests(&self, rate: f64) -> u64 {
-        (rate * self.time_ns as f64 / 1e9).ceil().max(LEAST_REQUESTS) as u64
+        (rate * self.time_ns as f64 / 1e9).ceil().clamp(LEAST_REQUESTS, MOST_REQUESTS) as u64
     }
 
     pub fn plan(&self, rate: f64) -> Plan {

@@ -10,7 +10,7 @@ use iodyno_model::{
     Pick, Plan, Prepare, Record, RunStart, Script, Size, Step, Target, TargetKind, Verb, Workload,
 };
 
-use crate::limiting_part::limiting_part;
+use crate::limiting_part::{limiting_part, processor_ns, processors_percent};
 
 /// What a number in a node takes, bytes.
 pub const COUNT_BYTES: u64 = 4;
@@ -252,9 +252,7 @@ impl SearchPoint {
         point.bytes_per_second = node.map_or(0.0, |line| line.bytes as f64 / seconds);
         point.cached_percent = phase.cache.as_ref().and_then(|cache| cache.percent());
         if run.device().is_none() {
-            let used: u64 = job.workers.iter().map(|each| each.user_ns + each.system_ns).sum();
-            let whole = seconds * 1e9 * f64::from(started.machine.cpus.max(1));
-            point.processors_percent = Some(used as f64 / whole * 100.0);
+            point.processors_percent = Some(processors_percent(processor_ns(job), phase, &started.machine));
         }
         point.limit = limiting_part(phase, point.processors_percent, run.device());
         point
