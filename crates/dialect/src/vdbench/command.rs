@@ -95,10 +95,13 @@ fn split(argument: &str) -> Result<(&'static str, &str), Diagnostic> {
     let exact = COMMAND_LINE.find(word);
     if word == "-" || word.is_empty() {
         let message = "parameters on the command line are taken from a file only, as by the original";
-        return Err(Diagnostic::error(&Origin::argument(argument), message).hint("echo … | iodyno vdbench -f -"));
+        return Err(
+            Diagnostic::error(&Origin::argument(argument), message).hint("echo … | iodyno vdbench -f -")
+        );
     }
     let begins = || {
-        let mut fits: Vec<_> = COMMAND_LINE.entries.iter().filter(|entry| word.starts_with(entry.name)).collect();
+        let mut fits: Vec<_> =
+            COMMAND_LINE.entries.iter().filter(|entry| word.starts_with(entry.name)).collect();
         fits.sort_by_key(|entry| std::cmp::Reverse(entry.name.len()));
         fits.into_iter().find(|entry| !matches!(entry.kind, Kind::Switch))
     };
@@ -125,7 +128,9 @@ impl Command {
         }
         let number = || {
             let seconds = value.parse::<u64>().ok().filter(|number| (1..=1_000_000_000).contains(number));
-            seconds.ok_or_else(|| Diagnostic::error(&origin, format!("`{value}`: no number")).hint(format!("-{name} 10")))
+            seconds.ok_or_else(|| {
+                Diagnostic::error(&origin, format!("`{value}`: no number")).hint(format!("-{name} 10"))
+            })
         };
         match name {
             "f" => self.files.push(value),
@@ -174,7 +179,8 @@ mod tests {
 
     #[test]
     fn values_hang_on_their_options_or_follow_them() {
-        let command = said("-fa b -oout -e 5 -i1 -w 2 -vr -jrn lun=/x -l3 -s + elapsed=9 interval=3").unwrap();
+        let command =
+            said("-fa b -oout -e 5 -i1 -w 2 -vr -jrn lun=/x -l3 -s + elapsed=9 interval=3").unwrap();
         assert_eq!((command.files.join(" "), command.output.as_deref()), ("a b".into(), Some("out")));
         assert_eq!((command.elapsed_s, command.interval_s, command.warmup_s), (Some(5), Some(1), Some(2)));
         assert_eq!((command.validate.as_deref(), command.journal.as_deref()), (Some("r"), Some("rn")));

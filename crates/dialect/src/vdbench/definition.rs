@@ -205,7 +205,11 @@ impl DefinitionReader {
         let is_twice = list.iter().any(|known| known.name == name);
         list.push(Definition { name: name.clone(), parameters, origin: origin.clone() });
         if is_twice {
-            wrong.add(&origin, format!("{}={name} is defined twice", group.keyword), "give each a name of its own");
+            wrong.add(
+                &origin,
+                format!("{}={name} is defined twice", group.keyword),
+                "give each a name of its own",
+            );
         }
         if parameter.values.len() > 1 {
             let hint = "hd=LABEL,system=NAME";
@@ -267,9 +271,14 @@ fn judged(
         Status::Done => {}
     }
     let parameter = Parameter { keyword: entry.name.into(), ..parameter };
-    let is_number = matches!(entry.kind, Kind::Whole(..) | Kind::Decimal | Kind::Bytes | Kind::Time | Kind::Range);
+    let is_number =
+        matches!(entry.kind, Kind::Whole(..) | Kind::Decimal | Kind::Bytes | Kind::Time | Kind::Range);
     if is_number {
-        let bounds = if let Kind::Whole(least, most) = entry.kind { (least as f64, most as f64) } else { (-1e18, 1e18) };
+        let bounds = if let Kind::Whole(least, most) = entry.kind {
+            (least as f64, most as f64)
+        } else {
+            (-1e18, 1e18)
+        };
         match numbers(&parameter) {
             Err(fragment) => {
                 wrong.add(&origin, format!("`{}=`: {fragment}", entry.name), entry.help);

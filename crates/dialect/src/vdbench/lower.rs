@@ -15,7 +15,7 @@ mod recovery;
 mod storage;
 
 use iodyno_model::{
-    Arrivals, Diagnostic, Errand, ErrorPolicy, Job, Limit, Origin, Pace, Phase, Plan, RateShare, Rate,
+    Arrivals, Diagnostic, Errand, ErrorPolicy, Job, Limit, Origin, Pace, Phase, Plan, Rate, RateShare,
     Target, When,
 };
 
@@ -40,7 +40,6 @@ pub struct LoweredRuns {
     /// What earlier runs left, which `format=yes` removes first.
     pub abandoned: Vec<String>,
     pub errors_most: u64,
-    pub notes: Vec<Diagnostic>,
 }
 
 /// Lowers all runs.
@@ -58,9 +57,24 @@ pub fn plan(
     let validation = Validation::of(all, command, &mut wrong);
     let seed = loader.now_unix_ns();
     let errors_most = errors_most(all, &mut wrong);
-    let plan = Plan { name: "vdbench".into(), seed: if validation.is_on { 0x5db } else { seed }, ..Plan::default() };
+    let plan = Plan {
+        name: "vdbench".into(),
+        seed: if validation.is_on { 0x5db } else { seed },
+        signatures_allowed: true,
+        ..Plan::default()
+    };
     let out = LoweredRuns { plan, errors_most, ..LoweredRuns::default() };
-    let mut lowering = Lowering { all, command, sites, loader, validation, wrong, out, made: Vec::new(), places: Vec::new() };
+    let mut lowering = Lowering {
+        all,
+        command,
+        sites,
+        loader,
+        validation,
+        wrong,
+        out,
+        made: Vec::new(),
+        places: Vec::new(),
+    };
     lowering.recovery(points);
     let points = if lowering.validation.only { &[] } else { points };
     for point in points {
@@ -100,7 +114,8 @@ pub(super) struct Lowering<'a> {
 
 impl Lowering<'_> {
     fn run(&mut self, point: &RunPoint) {
-        let of_files = point.definition.has("fwd") || (!self.all.file_workloads.is_empty() && !point.definition.has("wd"));
+        let of_files = point.definition.has("fwd")
+            || (!self.all.file_workloads.is_empty() && !point.definition.has("wd"));
         let times = RunTimes::of(&point.definition, self.command, &mut self.wrong);
         let before = self.out.runs.len();
         let lowered = match of_files {
@@ -187,7 +202,11 @@ impl Lowering<'_> {
         let bytes = given.map(|(name, amount)| {
             if name != "maxdata" {
                 let hint = "maxdata= counts both; a workload of one direction needs no other";
-                self.wrong.add(point.definition.place(name), format!("`{name}=` counts one direction only"), hint);
+                self.wrong.add(
+                    point.definition.place(name),
+                    format!("`{name}=` counts one direction only"),
+                    hint,
+                );
             }
             let all = if amount < 100.0 { amount * storage_bytes as f64 } else { amount };
             (all as u64 / workers.max(1)).max(1)
@@ -196,7 +215,14 @@ impl Lowering<'_> {
     }
 
     /// What all jobs have in common.
-    fn job(&self, name: &str, engine: &str, target: usize, workload: iodyno_model::Workload, origin: &Origin) -> Job {
+    fn job(
+        &self,
+        name: &str,
+        engine: &str,
+        target: usize,
+        workload: iodyno_model::Workload,
+        origin: &Origin,
+    ) -> Job {
         Job {
             errors: ErrorPolicy::AtMost(self.out.errors_most),
             origin: origin.clone(),
@@ -206,7 +232,9 @@ impl Lowering<'_> {
 
     /// The target, which is added where it is not there yet.
     fn target(&mut self, target: Target) -> usize {
-        let known = self.out.plan.targets.iter().position(|known| known.name == target.name && known.kind == target.kind && known.open == target.open);
+        let known = self.out.plan.targets.iter().position(|known| {
+            known.name == target.name && known.kind == target.kind && known.open == target.open
+        });
         known.unwrap_or_else(|| {
             self.out.plan.targets.push(target);
             self.out.plan.targets.len() - 1
@@ -225,7 +253,8 @@ fn errands(run: &Definition) -> Vec<Errand> {
 
 fn errand(values: &[String], when: When, origin: &Origin) -> Errand {
     // The first word of two may say where the command runs, which is here.
-    let words = values.iter().filter(|value| !["master", "slave", "cons", "log", "sum"].contains(&value.as_str()));
+    let words =
+        values.iter().filter(|value| !["master", "slave", "cons", "log", "sum"].contains(&value.as_str()));
     let command = words.cloned().collect::<Vec<_>>().join("; ");
     Errand { when, command, rank: Some(0), meets: false, origin: origin.clone() }
 }
@@ -261,7 +290,8 @@ fn named<'a>(
 
 /// How large a part of all operations each workload has: its skew, the rest evenly.
 fn shares(workloads: &[&Definition], wrong: &mut MistakeList) -> Vec<f64> {
-    let skews: Vec<Option<f64>> = workloads.iter().map(|workload| workload.number("skew").filter(|skew| *skew > 0.0)).collect();
+    let skews: Vec<Option<f64>> =
+        workloads.iter().map(|workload| workload.number("skew").filter(|skew| *skew > 0.0)).collect();
     let given: f64 = skews.iter().flatten().sum();
     let open = skews.iter().filter(|skew| skew.is_none()).count();
     let place = |workloads: &[&Definition]| {
@@ -269,7 +299,11 @@ fn shares(workloads: &[&Definition], wrong: &mut MistakeList) -> Vec<f64> {
         with.map_or(Origin::Default, |workload| workload.place("skew").clone())
     };
     if given > 100.5 || (open == 0 && (given - 100.0).abs() > 0.5) {
-        wrong.add(&place(workloads), format!("skews that make {given} %, not 100"), "leave one out: it gets the rest");
+        wrong.add(
+            &place(workloads),
+            format!("skews that make {given} %, not 100"),
+            "leave one out: it gets the rest",
+        );
     } else if open > 0 && given > 99.5 {
         wrong.add(&place(workloads), "nothing is left for the workloads without skew", "lower the skews");
     }

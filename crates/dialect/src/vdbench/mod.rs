@@ -71,7 +71,7 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
         let wrong = Diagnostic::error(all.general.place("histogram"), format!("`histogram=`: {fragment}"));
         vec![wrong.hint("histogram=(default,20,40,1m,1s)")]
     })?;
-    let LoweredRuns { plan, runs, columns, abandoned, errors_most, notes } = lowered;
+    let LoweredRuns { plan, runs, columns, abandoned, .. } = lowered;
     let interim_ns = interim_ns(&runs);
     let view = ReportContext {
         folder,
@@ -83,9 +83,8 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
         megabyte: if command.decimal { 1e6 } else { 1_048_576.0 },
         buckets,
         columns,
-        errors_most,
     };
-    let messages = [command.notes, all.notes, notes].concat();
+    let messages = [command.notes, all.notes].concat();
     Ok(Request::Run(Box::new(Run {
         messages,
         abandoned,
@@ -98,7 +97,10 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
 }
 
 /// Everything that the files say, and their lines.
-fn definitions(command: &Command, loader: &mut dyn Loader) -> Result<(Definitions, Vec<String>), Vec<Diagnostic>> {
+fn definitions(
+    command: &Command,
+    loader: &mut dyn Loader,
+) -> Result<(Definitions, Vec<String>), Vec<Diagnostic>> {
     let scanned = match command.quick {
         Some(files) => scan::read_text(options::quick_test(files), &command.extra),
         None => scan::read(&command.files, &command.variables, &command.extra, loader),
@@ -133,7 +135,10 @@ fn interim_ns(runs: &[view::RunView]) -> u64 {
 fn words(command: &Command) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in &command.words {
-        match words.last_mut().filter(|last| last.len() == 2 && last.starts_with('-') && !word.starts_with('-')) {
+        match words
+            .last_mut()
+            .filter(|last| last.len() == 2 && last.starts_with('-') && !word.starts_with('-'))
+        {
             Some(last) => *last += word,
             None => words.push(word.clone()),
         }

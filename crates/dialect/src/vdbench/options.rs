@@ -75,7 +75,8 @@ const fn time(name: &'static str, default: &'static str, help: &'static str) -> 
     Entry::new(name, Kind::Time, "SECONDS", help).or(default)
 }
 
-const OPENFLAGS: Entry = any("openflags", "FLAGS", "o_direct or directio, o_sync, o_dsync or o_rsync, fsync (at the end)");
+const OPENFLAGS: Entry =
+    any("openflags", "FLAGS", "o_direct or directio, o_sync, o_dsync or o_rsync, fsync (at the end)");
 const THREADS_HELP: &str = "operations in flight at most, on all hosts together";
 
 #[rustfmt::skip]
@@ -265,14 +266,16 @@ const VALIDATION: &[Word] = &[
     Word::new("w", "do not read a block before it is written again"),
     Word::new("q", "check place and key only").ignored("the checksum costs little"),
     Word::new("t", "keep the time of each write").ignored("each block carries the number of its write"),
-    Word::new("c", "go on with an older map").refused("the original does so no more", "-jr checks what a journal knows"),
+    Word::new("c", "go on with an older map")
+        .refused("the original does so no more", "-jr checks what a journal knows"),
 ];
 const JOURNALING: &[Word] = &[
     Word::new("r", "check what the journal of an earlier run knows, then run"),
     Word::new("n", "do not write the journal to disk at once"),
     Word::new("m", "write the journal only at the end"),
     Word::new("o", "only check: end after it"),
-    Word::new("i", "do not check writes that were in flight").ignored("what may be there of them is known: the old or the new"),
+    Word::new("i", "do not check writes that were in flight")
+        .ignored("what may be there of them is known: the old or the new"),
     Word::new("s", "do not check").refused("there would be nothing to do", "leave r out"),
     Word::new("t", "keep the time of each write").ignored("each block carries the number of its write"),
 ];
@@ -320,7 +323,10 @@ pub fn help() -> String {
 pub fn document() -> String {
     let table = |group: &ParameterGroup| {
         let table = Table { tool: "vdbench", spelling: Spelling::Assigned, entries: group.entries };
-        table.markdown().replacen("## Options", &format!("## {}", group.title), 1).replace("| option |", "| parameter |")
+        table
+            .markdown()
+            .replacen("## Options", &format!("## {}", group.title), 1)
+            .replace("| option |", "| parameter |")
     };
     let tables: Vec<String> = GROUPS.iter().map(table).collect();
     let line = COMMAND_LINE.markdown().replacen("## Options", "## Command line", 1);
@@ -348,9 +354,15 @@ mod tests {
     #[test]
     fn keywords_may_be_abbreviated_as_far_as_they_are_unique() {
         let found = |group: usize, word: &str| GROUPS[group].find(word).map(|entry| entry.name);
-        assert_eq!((found(2, "thread"), found(3, "size"), found(4, "xfer")), (Ok("threads"), Ok("sizes"), Ok("xfersize")));
+        assert_eq!(
+            (found(2, "thread"), found(3, "size"), found(4, "xfer")),
+            (Ok("threads"), Ok("sizes"), Ok("xfersize"))
+        );
         assert_eq!(found(6, "threads"), Ok("forthreads"));
         assert_eq!(found(4, "s").unwrap_err().0, "`s` may be sd or skew or seekpct or stride or streams");
-        assert_eq!(found(4, "rdptc").unwrap_err(), ("no wd parameter `rdptc`".into(), "did you mean `rdpct`?".into()));
+        assert_eq!(
+            found(4, "rdptc").unwrap_err(),
+            ("no wd parameter `rdptc`".into(), "did you mean `rdpct`?".into())
+        );
     }
 }

@@ -133,6 +133,7 @@ impl Report {
         if !std::mem::replace(&mut self.has_begun, true) {
             self.started(output)?;
         }
+        let index = index % self.view.runs.len().max(1);
         let Some(run) = self.view.runs.get(index).cloned() else { return Ok(()) };
         let starting = format!("Starting RD={}{}", run.title, self.starting(&run));
         self.say(&starting, output)?;
@@ -191,7 +192,11 @@ impl Report {
         let interval_ns = run.times.interval.max(1) * super::settings::SECOND;
         // The program may have been late; a tenth of an interval early is what clocks are off.
         let reached = (phase.elapsed_ns + interval_ns / 10) / interval_ns;
-        let last = if run.is_format { u64::MAX } else { (run.times.elapsed + run.times.warmup) / run.times.interval.max(1) };
+        let last = if run.is_format {
+            u64::MAX
+        } else {
+            (run.times.elapsed + run.times.warmup) / run.times.interval.max(1)
+        };
         if reached <= current.told || reached >= last {
             return Ok(());
         }
@@ -241,7 +246,13 @@ impl Report {
         self.write(&page, row, output)
     }
 
-    fn flat_row(&self, clock: &str, label: &str, run: &RunView, told: (&IntervalFigures, Option<(f64, f64)>)) -> String {
+    fn flat_row(
+        &self,
+        clock: &str,
+        label: &str,
+        run: &RunView,
+        told: (&IntervalFigures, Option<(f64, f64)>),
+    ) -> String {
         let stamp = date::stamp(self.began_unix_ns + self.now_ns, self.view.east_s);
         flat::row((clock, &stamp, label), run, self.requested(run), told, &self.view)
     }
@@ -349,7 +360,10 @@ fn failures(job: &JobRecord) -> Vec<String> {
             Some(kind) => format!("Data Validation error, {kind}"),
             None => strerror::of(error.errno).to_string(),
         };
-        format!("{}: op: {}, count: {}, lba: {:#x}: {what}", job.name, error.verb, error.count, error.first_offset)
+        format!(
+            "{}: op: {}, count: {}, lba: {:#x}: {what}",
+            job.name, error.verb, error.count, error.first_offset
+        )
     });
     let failed = job.workers.iter().filter_map(|worker| worker.failure.clone());
     let failed = failed.map(|failure| format!("{}: {failure}", job.name));

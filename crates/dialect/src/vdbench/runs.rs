@@ -37,8 +37,21 @@ pub struct RunPoint {
 
 /// Parameters of a run that are loops over their values.
 const LOOPS: &[&str] = &[
-    "forxfersize", "forthreads", "forrdpct", "forrhpct", "forwhpct", "forseekpct", "forhitarea", "forcompratio",
-    "fordepth", "forwidth", "forfiles", "forsizes", "fortotalsize", "forwss", "foroperations",
+    "forxfersize",
+    "forthreads",
+    "forrdpct",
+    "forrhpct",
+    "forwhpct",
+    "forseekpct",
+    "forhitarea",
+    "forcompratio",
+    "fordepth",
+    "forwidth",
+    "forfiles",
+    "forsizes",
+    "fortotalsize",
+    "forwss",
+    "foroperations",
 ];
 /// Points of a curve where none are named, percent.
 const CURVE: [f64; 6] = [10.0, 50.0, 70.0, 80.0, 90.0, 100.0];
@@ -60,7 +73,11 @@ pub fn points(all: &Definitions, command: &Command, wrong: &mut MistakeList) -> 
                 first.is_first = true;
             }
             if points.len() > RUNS_MOST {
-                wrong.add(&run.origin, format!("more than {RUNS_MOST} runs"), "use fewer values in its loops");
+                wrong.add(
+                    &run.origin,
+                    format!("more than {RUNS_MOST} runs"),
+                    "use fewer values in its loops",
+                );
                 return Vec::new();
             }
         }
@@ -68,7 +85,9 @@ pub fn points(all: &Definitions, command: &Command, wrong: &mut MistakeList) -> 
     if points.is_empty() && wrong.0.is_empty() {
         let names: Vec<_> = all.runs.iter().map(|run| run.name.as_str()).collect();
         let hint = format!("there are: {}", names.join(" "));
-        wrong.0.push(Diagnostic::error(&iodyno_model::Origin::argument("-r"), "no run has such a name").hint(hint));
+        wrong.0.push(
+            Diagnostic::error(&iodyno_model::Origin::argument("-r"), "no run has such a name").hint(hint),
+        );
     }
     points
 }
@@ -115,7 +134,11 @@ fn add(run: &Definition, points: &mut Vec<RunPoint>, wrong: &mut MistakeList) {
         let mut definition = run.clone();
         for (keyword, value) in &combination[..] {
             let of = |parameter: &&mut super::scan::Parameter| parameter.keyword == *keyword;
-            definition.parameters.iter_mut().filter(of).for_each(|parameter| parameter.values = vec![value.clone()]);
+            definition
+                .parameters
+                .iter_mut()
+                .filter(of)
+                .for_each(|parameter| parameter.values = vec![value.clone()]);
         }
         let shown: Vec<String> = combination.iter().map(|(keyword, value)| shown(keyword, value)).collect();
         let base = points.len();
@@ -132,7 +155,9 @@ fn add(run: &Definition, points: &mut Vec<RunPoint>, wrong: &mut MistakeList) {
                 }
                 rate => rate,
             };
-            if rates.len() > 1 && let RequestedRate::Number(number) = rate {
+            if rates.len() > 1
+                && let RequestedRate::Number(number) = rate
+            {
                 loops.push(format!("iorate={number}"));
             }
             let loops = if loops.is_empty() { "None".into() } else { loops.join(" ") };
@@ -152,7 +177,8 @@ fn expanded(run: &Definition, keyword: &str, values: &[String]) -> Vec<String> {
 
 fn shown(keyword: &str, value: &str) -> String {
     let name = keyword.strip_prefix("for").unwrap_or(keyword);
-    let number = value.parse::<f64>().ok().filter(|_| ["xfersize", "sizes", "wss", "totalsize"].contains(&name));
+    let number =
+        value.parse::<f64>().ok().filter(|_| ["xfersize", "sizes", "wss", "totalsize"].contains(&name));
     match number {
         Some(bytes) => format!("{name}={}", size(bytes)),
         None => format!("{name}={value}"),
@@ -165,7 +191,9 @@ pub fn size(bytes: f64) -> String {
         let units = bytes / 1024_f64.powi(power);
         (units >= 1.0 && units.fract() == 0.0).then_some(units)
     };
-    let found = [(4, "t"), (3, "g"), (2, "m"), (1, "k")].iter().find_map(|(power, unit)| Some((whole(*power)?, *unit)));
+    let found = [(4, "t"), (3, "g"), (2, "m"), (1, "k")]
+        .iter()
+        .find_map(|(power, unit)| Some((whole(*power)?, *unit)));
     found.map_or_else(|| bytes.to_string(), |(units, unit)| format!("{units}{unit}"))
 }
 

@@ -107,7 +107,8 @@ impl Scanner<'_> {
             Err(reason) => {
                 let origin = from.cloned().unwrap_or_else(|| Origin::argument(path));
                 let what = if from.is_some() { format!("include={path}: {reason}") } else { reason };
-                self.wrong.push(Diagnostic::error(&origin, what).hint("a parameter file: iodyno vdbench -f FILE"));
+                self.wrong
+                    .push(Diagnostic::error(&origin, what).hint("a parameter file: iodyno vdbench -f FILE"));
                 None
             }
         }
@@ -280,8 +281,7 @@ fn parameters(line: &ParameterLine) -> Result<Vec<Parameter>, Diagnostic> {
             return Err(wrong(format!("`{}` is no parameter", shown(part)), hint));
         };
         let inner = value.strip_prefix('(').and_then(|value| value.strip_suffix(')')).unwrap_or(value);
-        let values: Vec<String> =
-            inner.split(',').filter(|value| !value.is_empty()).map(shown).collect();
+        let values: Vec<String> = inner.split(',').filter(|value| !value.is_empty()).map(shown).collect();
         if values.is_empty() || keyword.is_empty() {
             return Err(wrong(format!("`{}` has no value", shown(part)), "a parameter is keyword=value"));
         }
@@ -293,6 +293,8 @@ fn parameters(line: &ParameterLine) -> Result<Vec<Parameter>, Diagnostic> {
 
 /// The text with what quotes hid.
 fn shown(text: &str) -> String {
-    let plain = |letter: char| HIDDEN.iter().find(|(_, hidden)| *hidden == letter).map_or(letter, |(plain, _)| *plain);
+    let plain = |letter: char| {
+        HIDDEN.iter().find(|(_, hidden)| *hidden == letter).map_or(letter, |(plain, _)| *plain)
+    };
     text.chars().map(plain).collect()
 }

@@ -3,8 +3,8 @@
 //! It refuses what single parameters show to be impossible; what belongs together is judged where it is lowered.
 
 use iodyno_model::{
-    Blend, Content, Dedupe, Direct, Extent, OpenSync, Origin, Payload, PerDirection, Pick, Refresh, Size, Span,
-    Stamp, Verify, VerifyWhen, Zone,
+    Blend, Content, Dedupe, Direct, Extent, OpenSync, Origin, Payload, PerDirection, Pick, Refresh, Size,
+    Span, Stamp, Verify, VerifyWhen, Zone,
 };
 
 use super::command::Command;
@@ -26,7 +26,8 @@ pub struct RunTimes {
 
 impl RunTimes {
     pub fn of(run: &Definition, command: &Command, wrong: &mut MistakeList) -> RunTimes {
-        let seconds = |name: &str, default: u64| run.number(name).map_or(default, |number| number.max(0.0) as u64);
+        let seconds =
+            |name: &str, default: u64| run.number(name).map_or(default, |number| number.max(0.0) as u64);
         let times = RunTimes {
             elapsed: command.elapsed_s.unwrap_or(seconds("elapsed", 30)),
             interval: command.interval_s.unwrap_or(seconds("interval", 1)),
@@ -36,7 +37,9 @@ impl RunTimes {
         if times.interval == 0 || times.elapsed / times.interval.max(1) < 2 {
             let hint = "e.g. elapsed=30,interval=1";
             wrong.add(run.place("elapsed"), "elapsed= is to be at least twice the interval=", hint);
-        } else if !times.elapsed.is_multiple_of(times.interval) || !times.warmup.is_multiple_of(times.interval) {
+        } else if !times.elapsed.is_multiple_of(times.interval)
+            || !times.warmup.is_multiple_of(times.interval)
+        {
             let hint = "e.g. elapsed=30,warmup=10,interval=5";
             wrong.add(run.place("interval"), "elapsed= and warmup= are to be multiples of interval=", hint);
         }
@@ -58,14 +61,20 @@ pub fn sizes(parameter: Option<&Parameter>, default: u64, wrong: &mut MistakeLis
         [least, most, step] => {
             let fits = least < most && step >= 512.0 && step % 512.0 == 0.0 && !is_odd(&least);
             match fits {
-                true => Size::Uniform { least_bytes: least as u64, most_bytes: most as u64, step_bytes: step as u64 },
+                true => Size::Uniform {
+                    least_bytes: least as u64,
+                    most_bytes: most as u64,
+                    step_bytes: step as u64,
+                },
                 false => refuse("least, largest and a step of whole sectors", "e.g. (4k,64k,4k)"),
             }
         }
         _ if numbers.len() >= 2 && numbers.len().is_multiple_of(2) => {
             let table: Vec<(u64, f64)> = numbers.chunks(2).map(|pair| (pair[0] as u64, pair[1])).collect();
             let sum: f64 = table.iter().map(|(_, percent)| percent).sum();
-            match (sum - 100.0).abs() < 0.5 && !table.iter().any(|(bytes, percent)| *bytes == 0 || *percent < 0.0) {
+            match (sum - 100.0).abs() < 0.5
+                && !table.iter().any(|(bytes, percent)| *bytes == 0 || *percent < 0.0)
+            {
                 true => Size::Split(table.into_iter().filter(|(_, percent)| *percent > 0.0).collect()),
                 false => refuse(&format!("percentages that make {sum}, not 100"), "e.g. (4k,50,8k,50)"),
             }
@@ -133,7 +142,13 @@ impl Seeks {
 }
 
 /// Where reads and writes go: hits to the hit area, others as seeks say.
-pub fn picks(workload: &Definition, seeks: Seeks, hits: (f64, f64), hit_area: u64, least: u64) -> PerDirection<Pick> {
+pub fn picks(
+    workload: &Definition,
+    seeks: Seeks,
+    hits: (f64, f64),
+    hit_area: u64,
+    least: u64,
+) -> PerDirection<Pick> {
     let stride = workload.numbers("stride");
     let sequential = match stride[..] {
         [least_gap, ..] if least_gap > 0.0 => Pick::Gap(least_gap as i64 - least as i64),
@@ -183,14 +198,28 @@ pub fn span(storage: &Definition, workload: &Definition, wrong: &mut MistakeList
     if low < 0.0 || high <= low {
         wrong.add(place, format!("`{name}=` ends before it begins"), format!("e.g. {name}=(10,20)"));
     } else if high > 100.0 && high <= 200.0 {
-        wrong.add(place, format!("`{name}=` goes over the end to the start"), "two workloads, one for each part");
+        wrong.add(
+            place,
+            format!("`{name}=` goes over the end to the start"),
+            "two workloads, one for each part",
+        );
     } else if high > 200.0 {
         let offset = Extent::Bytes(offset + low as u64);
-        return Span { offset, length: Extent::Bytes((high - low) as u64), align_bytes: SECTOR, ..Span::default() };
+        return Span {
+            offset,
+            length: Extent::Bytes((high - low) as u64),
+            align_bytes: SECTOR,
+            ..Span::default()
+        };
     } else if offset > 0 {
         wrong.add(place, format!("`{name}=` in percent and `offset=`"), "say the range in bytes");
     }
-    Span { offset: Extent::Percent(low), length: Extent::Percent(high - low), align_bytes: 4096, ..Span::default() }
+    Span {
+        offset: Extent::Percent(low),
+        length: Extent::Percent(high - low),
+        align_bytes: 4096,
+        ..Span::default()
+    }
 }
 
 /// How files are opened, as far as `openflags=` says.
@@ -308,7 +337,10 @@ impl Validation {
                 word if begins("read_after_write", word) => {
                     (validation.is_on, validation.read_after_write) = (true, true);
                 }
-                word if begins("yes", word) || begins("no_preread", word) || begins("ignore_zero_reads", word) => {
+                word if begins("yes", word)
+                    || begins("no_preread", word)
+                    || begins("ignore_zero_reads", word) =>
+                {
                     validation.is_on = true;
                 }
                 _ => wrong.add(all.general.place("validate"), format!("`validate={word}`"), VALIDATIONS),
@@ -317,9 +349,18 @@ impl Validation {
         for word in all.general.values("journal") {
             match word.to_lowercase().as_str() {
                 "no" => return Validation { journal: false, recovers: false, ..validation },
-                "only" => (validation.is_on, validation.journal, validation.recovers, validation.only) = (true, true, true, true),
-                word if begins("recover", word) => (validation.is_on, validation.journal, validation.recovers) = (true, true, true),
-                word if ["yes", "noflush", "maponly", "ignore_pending"].iter().any(|whole| begins(whole, word)) || word == "y" => {
+                "only" => {
+                    (validation.is_on, validation.journal, validation.recovers, validation.only) =
+                        (true, true, true, true)
+                }
+                word if begins("recover", word) => {
+                    (validation.is_on, validation.journal, validation.recovers) = (true, true, true)
+                }
+                word if ["yes", "noflush", "maponly", "ignore_pending"]
+                    .iter()
+                    .any(|whole| begins(whole, word))
+                    || word == "y" =>
+                {
                     (validation.is_on, validation.journal) = (true, true);
                 }
                 _ => wrong.add(all.general.place("journal"), format!("`journal={word}`"), JOURNALS),

@@ -21,8 +21,6 @@ pub struct ReportContext {
     pub of_files: bool,
     /// Further columns of the table of files: what is done besides the usual.
     pub columns: Vec<&'static str>,
-    /// Errors that a run may have.
-    pub errors_most: u64,
 }
 
 /// A run as it is reported.

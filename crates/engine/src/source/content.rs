@@ -259,7 +259,9 @@ impl WorkerContent {
                 true => {
                     let table = BlockTable::new(count, self.grain.max(1));
                     let table = table.map_err(|errno| Failure::call("mmap", errno))?;
-                    Some(self.bounded(context, table, name, handle.base)?)
+                    let (table, live) = self.bounded(context, table, name, handle.base)?;
+                    self.live.extend(live);
+                    Some(table)
                 }
                 false => None,
             };
@@ -272,23 +274,25 @@ impl WorkerContent {
 
     /// The table with what a generation map notes of each block, where there is one.
     fn bounded(
-        &mut self,
+        &self,
         context: &SourceContext<'_>,
         table: BlockTable,
         name: &str,
         base: u64,
-    ) -> Result<BlockTable, Failure> {
+    ) -> Result<(BlockTable, Option<LiveMap>), Failure> {
         let is_live = context.job.payload.verify.as_ref().is_some_and(|verify| verify.map_live);
         match &self.map {
             Some(MapUse::Save(path, section)) if is_live && table.count() > 0 => {
                 let file = BlockAddress::file_id(name);
                 let section = MapSection { file, offset: base, name: name.into(), ..section.clone() };
                 let (live, mapping) = LiveMap::create(path, &section, self.live.len(), table.count())?;
-                self.live.push(live);
-                Ok(table.bounded_by(mapping))
+                Ok((table.bounded_by(mapping), Some(live)))
             }
-            Some(_) => table.bounded().map_err(|errno| Failure::call("mmap", errno)),
-            None => Ok(table),
+            Some(_) => {
+                let table = table.bounded().map_err(|errno| Failure::call("mmap", errno))?;
+                Ok((table, None))
+            }
+            None => Ok((table, None)),
         }
     }
 

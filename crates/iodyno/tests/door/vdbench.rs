@@ -41,8 +41,10 @@ fn within(home: &Path, line: &str) -> ProgramOutput {
 /// The text without times of day and dates, which are another run's.
 fn timeless(text: &str) -> String {
     let words = |line: &str| -> String {
-        let is_time = |word: &str| word.len() == 12 && word.as_bytes()[2] == b':' && word.as_bytes()[8] == b'.';
-        let is_stamp = |word: &str| word.len() > 20 && word.as_bytes()[2] == b'/' && word.as_bytes()[10] == b'-';
+        let is_time =
+            |word: &str| word.len() == 12 && word.as_bytes()[2] == b':' && word.as_bytes()[8] == b'.';
+        let is_stamp =
+            |word: &str| word.len() > 20 && word.as_bytes()[2] == b'/' && word.as_bytes()[10] == b'-';
         let parts = line.split(' ').map(|word| match word {
             word if is_time(word) => "HH:MM:SS.mmm",
             word if is_stamp(word) => "MM/DD/YYYY-HH:MM:SS-UTC",
@@ -50,7 +52,9 @@ fn timeless(text: &str) -> String {
         });
         parts.collect::<Vec<_>>().join(" ")
     };
-    let dated = |line: &str| line.len() > 12 && line.as_bytes()[6] == b',' && line[..3].chars().all(char::is_alphabetic);
+    let dated = |line: &str| {
+        line.len() > 12 && line.as_bytes()[6] == b',' && line[..3].chars().all(char::is_alphabetic)
+    };
     let of = |line: &str| match line {
         line if dated(line) => format!("Mon dd, yyyy{}\n", &line[12..]),
         line if line.contains(", created ") => "Vdbench summary report\n".into(),
@@ -98,7 +102,10 @@ fn trees() -> Outcome {
     std::fs::write(home.path().join("p"), text)?;
     for _ in 0..2 {
         let said = within(home.path(), "vdbench -f p");
-        said.expect(0, &["Starting RD=format_for_rd1", "Starting RD=rd1", "fwdrate=50", "completed successfully"]);
+        said.expect(
+            0,
+            &["Starting RD=format_for_rd1", "Starting RD=rd1", "fwdrate=50", "completed successfully"],
+        );
         let directories = names(&home.path().join("a/tree"));
         assert_eq!(directories, ["vdb_0.dir", "vdb_1.dir"], "{said}");
         let files = names(&home.path().join("a/tree/vdb_0.dir"));
@@ -107,7 +114,10 @@ fn trees() -> Outcome {
             assert_eq!(std::fs::metadata(home.path().join("a/tree/vdb_0.dir").join(file))?.len(), 16384);
         }
         let flat = std::fs::read_to_string(home.path().join("output/flatfile.html"))?;
-        let row = flat.lines().find(|line| line.contains("format_for_rd1") && line.contains("avg_")).ok_or("no row")?;
+        let row = flat
+            .lines()
+            .find(|line| line.contains("format_for_rd1") && line.contains("avg_"))
+            .ok_or("no row")?;
         assert!(row.split_whitespace().count() > 30, "{row}");
     }
     Ok(())
@@ -124,7 +134,17 @@ fn folders() -> Outcome {
     }
     within(home.path(), "vdbench -f p -o output+").expect(0, &["Output directory: output.001"]);
     let pages = names(&home.path().join("output"));
-    for page in ["errorlog.html", "flatfile.html", "histogram.html", "logfile.html", "parmfile.html", "sd1.html", "summary.html", "totals.html", "wd1.html"] {
+    for page in [
+        "errorlog.html",
+        "flatfile.html",
+        "histogram.html",
+        "logfile.html",
+        "parmfile.html",
+        "sd1.html",
+        "summary.html",
+        "totals.html",
+        "wd1.html",
+    ] {
         assert!(pages.iter().any(|name| name == page), "{page}: {pages:?}");
     }
     let mine = home.path().join("mine");
@@ -141,7 +161,8 @@ fn journal() -> Outcome {
     within(home.path(), "vdbench -f p -j").expect(0, &["completed successfully"]);
     assert!(names(home.path()).contains(&"sd1.map".to_string()), "{:?}", names(home.path()));
     within(home.path(), "vdbench -f p -j").expect(1, &["sd1.map exists"]);
-    within(home.path(), "vdbench -f p -jr").expect(0, &["Starting RD=journal_recovery", "completed successfully"]);
+    within(home.path(), "vdbench -f p -jr")
+        .expect(0, &["Starting RD=journal_recovery", "completed successfully"]);
     let file = File::options().write(true).open(home.path().join("data"))?;
     (0..1 << 20).step_by(4096).try_for_each(|place| file.write_all_at(b"changed", place))?;
     let said = within(home.path(), "vdbench -f p -jro");
@@ -153,7 +174,10 @@ fn journal() -> Outcome {
 
 fn killed() -> Outcome {
     let home = scratch();
-    std::fs::write(home.path().join("p"), SMALL.replace("elapsed=2", "elapsed=60").replace("iorate=200", "iorate=max"))?;
+    std::fs::write(
+        home.path().join("p"),
+        SMALL.replace("elapsed=2", "elapsed=60").replace("iorate=200", "iorate=max"),
+    )?;
     let mut command = iodyno(["vdbench", "-f", "p", "-j"]);
     command.current_dir(home.path()).env("IODYNO_HISTORY", "off");
     let mut running = Running::start(command);

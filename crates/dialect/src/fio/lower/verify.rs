@@ -46,6 +46,7 @@ pub fn verify(
         state: Some(state(ask)).filter(|state| state.save || state.load),
         first_worker: number,
         map: None,
+        map_live: false,
         layout: layout(loader),
     })
 }

@@ -2,8 +2,8 @@
 //! closing.
 
 use iodyno_model::{
-    Extent, Finish, Item, Items, Job, Limit, Offset, Open, OpenMode, Operation, Pace, Pick, Prepare, Ranks, Rate, Script,
-    Size, Step, Target, TargetKind, Verb, Workload, Zone,
+    Extent, Finish, Item, Items, Job, Limit, Offset, Open, OpenMode, Operation, Pace, Pick, Prepare, Ranks,
+    Rate, Script, Size, Step, Target, TargetKind, Verb, Workload, Zone,
 };
 
 use super::storage::counted;
@@ -15,9 +15,8 @@ use crate::vdbench::settings::{self, OpenFlags, RunTimes};
 use crate::vdbench::view::FlatColumns;
 
 /// Operations on files, each with what it is of, and what keeps it from being done.
-pub(super) const OPERATIONS: &[&str] = &[
-    "read", "write", "mkdir", "rmdir", "create", "delete", "open", "close", "getattr", "setattr", "access",
-];
+pub(super) const OPERATIONS: &[&str] =
+    &["read", "write", "mkdir", "rmdir", "create", "delete", "open", "close", "getattr", "setattr", "access"];
 /// Steps that one script may have for the transfers in one file.
 const RUNS_MOST: u64 = 64;
 
@@ -40,10 +39,11 @@ impl Lowering<'_> {
         let all = self.all;
         let every = vec!["*".to_string()];
         let names = if run.has("fwd") { run.values("fwd") } else { &every };
-        let workloads: Vec<&Definition> = named(&all.file_workloads, names, "fwd", run.place("fwd"), &mut self.wrong)
-            .into_iter()
-            .filter(|workload| workload.name != "format")
-            .collect();
+        let workloads: Vec<&Definition> =
+            named(&all.file_workloads, names, "fwd", run.place("fwd"), &mut self.wrong)
+                .into_iter()
+                .filter(|workload| workload.name != "format")
+                .collect();
         if workloads.is_empty() {
             self.wrong.add(&run.origin, format!("rd={} names no workload", run.name), "rd=…,fwd=fwd1");
             return None;
@@ -106,7 +106,11 @@ impl Lowering<'_> {
                 }
                 None => {
                     let message = format!("no operation `{word}`");
-                    self.wrong.add(definition.place(name), message, format!("one of: {}", OPERATIONS.join(" ")));
+                    self.wrong.add(
+                        definition.place(name),
+                        message,
+                        format!("one of: {}", OPERATIONS.join(" ")),
+                    );
                 }
             }
         }
@@ -117,69 +121,66 @@ impl Lowering<'_> {
     fn trees(&mut self, workload: &Definition, run: &Definition) -> Vec<FileTree> {
         let from = if run.has("fsd") { run } else { workload };
         if !from.has("fsd") {
-            self.wrong.add(&workload.origin, format!("fwd={} names no file system", workload.name), "fwd=…,fsd=fsd1");
+            self.wrong.add(
+                &workload.origin,
+                format!("fwd={} names no file system", workload.name),
+                "fwd=…,fsd=fsd1",
+            );
             return Vec::new();
         }
         let all = counted(&self.all.file_systems, "anchor");
         let found: Vec<Definition> =
-            named(&all, from.values("fsd"), "fsd", from.place("fsd"), &mut self.wrong).into_iter().cloned().collect();
+            named(&all, from.values("fsd"), "fsd", from.place("fsd"), &mut self.wrong)
+                .into_iter()
+                .cloned()
+                .collect();
         found.iter().filter_map(|definition| self.tree(definition, run)).collect()
     }
 
     fn tree(&mut self, definition: &Definition, run: &Definition) -> Option<FileTree> {
         let origin = definition.place("anchor").clone();
         let Some(root) = definition.text("anchor").map(String::from) else {
-            self.wrong.add(&definition.origin, format!("fsd={} has no anchor=", definition.name), "anchor=DIR");
+            let message = format!("fsd={} has no anchor=", definition.name);
+            self.wrong.add(&definition.origin, message, "anchor=DIR");
             return None;
         };
         if root.contains(['{', '}']) {
-            self.wrong.add(&origin, format!("`anchor={root}`: braces have a meaning of their own"), "rename it");
+            let message = format!("`anchor={root}`: braces have a meaning of their own");
+            self.wrong.add(&origin, message, "rename it");
             return None;
         }
-        let whole = |of_run: &str, own: &str, default: f64| {
-            run.number(of_run).or(definition.number(own)).unwrap_or(default).clamp(1.0, 1e9) as u64
-        };
-        let (depth, width, files) =
-            (whole("fordepth", "depth", 1.0), whole("forwidth", "width", 1.0), whole("forfiles", "files", 10.0));
+        let ranks = self.sites.count();
+        if ranks > 1 && !definition.is_yes("shared") {
+            let message = format!("fsd={} is used by several hosts", definition.name);
+            let hint = "shared=yes divides its files between the hosts; or an anchor= for each host";
+            self.wrong.add(&definition.origin, message, hint);
+        }
         let sizes = run.get("forsizes").or(definition.get("sizes")).cloned();
         let size = settings::sizes(sizes.as_ref(), 4096, &mut self.wrong);
         let bytes = mean(&size).max(1);
-        let leaves_only = definition.text("distribution").is_none_or(|word| word != "all");
-        let directories = match leaves_only {
-            true => width.checked_pow(depth as u32),
-            false => (0..=depth as u32).try_fold(0_u64, |sum, level| sum.checked_add(width.checked_pow(level)?)),
-        };
-        let count = directories.and_then(|directories| directories.checked_mul(files)).filter(|count| *count < 1 << 40);
-        let Some(count) = count.filter(|_| depth <= 64) else {
+        let Some(mut items) = items_of(definition, run, bytes) else {
             self.wrong.add(&definition.origin, "too many files", "lower depth=, width= or files=");
             return None;
         };
-        let total = run.number("fortotalsize").or(definition.number("totalsize")).filter(|total| *total > 0.0);
-        let count = total.map_or(count, |total| (total as u64 / bytes).clamp(1, count));
-        let working = run.number("forwss").or(definition.number("workingsetsize")).filter(|bytes| *bytes > 0.0);
-        let share = working.map(|working| working / (count as f64 * bytes as f64) * 100.0).filter(|share| *share < 100.0);
-        let ranks = self.sites.count();
-        if ranks > 1 && !definition.is_yes("shared") {
-            let hint = "shared=yes divides its files between the hosts; or an anchor= for each host";
-            self.wrong.add(&definition.origin, format!("fsd={} is used by several hosts", definition.name), hint);
-        }
+        let working = run.number("forwss").or(definition.number("workingsetsize"));
+        let share = working
+            .filter(|working| *working > 0.0)
+            .map(|working| working / (items.count as f64 * bytes as f64) * 100.0)
+            .filter(|share| *share < 100.0);
         let name = if ranks > 1 { "vdb_f{item}_{rank}.file" } else { "vdb_f{item}.file" };
-        let items = Items {
-            count: (count / u64::from(ranks)).max(1),
-            name: name.into(),
-            directory: "vdb_{child}.dir".into(),
-            size,
-            depth: depth as u32,
-            branch: width as u32,
-            per_directory: files,
-            leaves_only,
-            ..Items::default()
-        };
+        (items.count, items.name) = ((items.count / u64::from(ranks)).max(1), name.into());
+        items.size = size;
         Some(FileTree { definition: definition.clone(), root, items, bytes, share })
     }
 
     /// The target of a tree, or of directories beside it.
-    pub(super) fn tree_target(&mut self, tree: &FileTree, items: Items, flags: OpenFlags, prepare: Prepare) -> usize {
+    pub(super) fn tree_target(
+        &mut self,
+        tree: &FileTree,
+        items: Items,
+        flags: OpenFlags,
+        prepare: Prepare,
+    ) -> usize {
         let parents = self.all.general.is_yes("create_anchors");
         let suffix = match (items.directories, items.present_percent) {
             (true, _) => " directories",
@@ -189,7 +190,13 @@ impl Lowering<'_> {
         self.target(Target {
             name: format!("{}{suffix}", tree.definition.name),
             kind: TargetKind::FileSet { root: tree.root.clone(), items },
-            open: Open { direct: flags.direct, sync: flags.sync, mode: OpenMode::AsNeeded, parents, ..Open::default() },
+            open: Open {
+                direct: flags.direct,
+                sync: flags.sync,
+                mode: OpenMode::AsNeeded,
+                parents,
+                ..Open::default()
+            },
             prepare,
             remove: false,
             origin: tree.definition.place("anchor").clone(),
@@ -268,6 +275,33 @@ impl Lowering<'_> {
     }
 }
 
+/// The files of a tree and how they lie in their directories; nothing where they are too many.
+fn items_of(definition: &Definition, run: &Definition, bytes: u64) -> Option<Items> {
+    let whole = |of_run: &str, own: &str, default: f64| {
+        run.number(of_run).or(definition.number(own)).unwrap_or(default).clamp(1.0, 1e9) as u64
+    };
+    let depth = whole("fordepth", "depth", 1.0);
+    let (width, files) = (whole("forwidth", "width", 1.0), whole("forfiles", "files", 10.0));
+    if depth > 64 {
+        return None;
+    }
+    let leaves_only = definition.text("distribution").is_none_or(|word| word != "all");
+    let levels = if leaves_only { depth..=depth } else { 0..=depth };
+    let of_level = |sum: u64, level: u64| sum.checked_add(width.checked_pow(level as u32)?);
+    let directories = levels.into_iter().try_fold(0_u64, of_level)?;
+    let count = directories.checked_mul(files).filter(|count| *count < 1 << 40)?;
+    let total = run.number("fortotalsize").or(definition.number("totalsize")).filter(|total| *total > 0.0);
+    Some(Items {
+        count: total.map_or(count, |total| (total as u64 / bytes).clamp(1, count)),
+        directory: "vdb_{child}.dir".into(),
+        depth: depth as u32,
+        branch: width as u32,
+        per_directory: files,
+        leaves_only,
+        ..Items::default()
+    })
+}
+
 /// The mean of sizes.
 fn mean(size: &Size) -> u64 {
     match size {
@@ -317,7 +351,8 @@ impl FileScript<'_> {
         let existing = self.select();
         let on = |verb: Verb, item: Item| Operation { item, ..Operation::on(verb, 0) };
         let opened = |item: Item| Operation { handle: Some(0), ..on(Verb::Open, item) }.step("open");
-        let close = || Operation { item: Item::Held, handle: Some(0), ..Operation::on(Verb::Close, 0) }.step("close");
+        let close =
+            || Operation { item: Item::Held, handle: Some(0), ..Operation::on(Verb::Close, 0) }.step("close");
         let missing = || Item::Missing(Pick::Sequential);
         let steps = match self.name {
             "mkdir" => vec![on(Verb::Mkdir, missing()).step("mkdir")],
@@ -347,7 +382,11 @@ impl FileScript<'_> {
                 () if begins("sequential") => pick = Pick::Sequential,
                 () => {
                     let hint = "fileselect=random or fileselect=sequential";
-                    self.mistakes.add(self.workload.place("fileselect"), format!("files are not chosen by `{word}`"), hint);
+                    self.mistakes.add(
+                        self.workload.place("fileselect"),
+                        format!("files are not chosen by `{word}`"),
+                        hint,
+                    );
                 }
             }
         }
@@ -365,11 +404,16 @@ impl FileScript<'_> {
         let sizes = self.run.get("forxfersize").or(self.workload.get("xfersizes")).cloned();
         let size = settings::sizes(sizes.as_ref(), 4096, self.mistakes);
         let xfer = mean(&size).max(1);
-        let words: Vec<String> = self.workload.values("fileio").iter().map(|word| word.to_lowercase()).collect();
+        let words: Vec<String> =
+            self.workload.values("fileio").iter().map(|word| word.to_lowercase()).collect();
         let random = words.first().is_some_and(|word| "random".starts_with(word.as_str()));
         for word in words.iter().skip(1).filter(|word| !"shared".starts_with(word.as_str())) {
             let hint = "format=yes writes new files; operations=(delete,create) removes and makes them";
-            self.mistakes.add(self.workload.place("fileio"), format!("`fileio=` does not know `{word}`"), hint);
+            self.mistakes.add(
+                self.workload.place("fileio"),
+                format!("`fileio=` does not know `{word}`"),
+                hint,
+            );
         }
         let whole = (self.tree.bytes.div_ceil(xfer)).max(1);
         let stop = self.workload.number("stopafter").filter(|stop| *stop > 0.0);
@@ -421,7 +465,10 @@ mod tests {
 
     #[test]
     fn reads_are_spread_evenly() {
-        assert_eq!(interleaved(4, 50.0), [(Verb::Read, 1), (Verb::Write, 1), (Verb::Read, 1), (Verb::Write, 1)]);
+        assert_eq!(
+            interleaved(4, 50.0),
+            [(Verb::Read, 1), (Verb::Write, 1), (Verb::Read, 1), (Verb::Write, 1)]
+        );
         assert_eq!(interleaved(100, 100.0), [(Verb::Read, 100)]);
         let many = interleaved(1_000_000, 70.0);
         let reads: u64 = many.iter().filter(|(verb, _)| *verb == Verb::Read).map(|(_, repeat)| repeat).sum();

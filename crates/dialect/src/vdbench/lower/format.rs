@@ -1,8 +1,8 @@
 //! Runs that make files: of storage definitions where they are missing or too short, of trees where `format=` says so.
 
 use iodyno_model::{
-    Coverage, Depth, Extent, Item, Items, Job, Limit, Open, Operation, Pattern, Phase, Pick, Prepare, Script, Size, Step,
-    Stop, Submit, Target, TargetKind, Verb, Workload,
+    Coverage, Depth, Extent, Item, Items, Job, Limit, Open, Operation, Pattern, Phase, Pick, Prepare, Script,
+    Size, Step, Stop, Submit, Target, TargetKind, Verb, Workload,
 };
 
 use super::Lowering;
@@ -45,16 +45,19 @@ impl Lowering<'_> {
                 remove: false,
                 origin: place.definition.place("lun").clone(),
             });
-            let pattern = Pattern { coverage: Coverage::Once, ..Pattern::of(Verb::Write, Pick::Sequential, xfer) };
+            let pattern =
+                Pattern { coverage: Coverage::Once, ..Pattern::of(Verb::Write, Pick::Sequential, xfer) };
             let name = format!("SD_format on {}", place.definition.name);
             let payload = settings::payload(self.all, Some(&place.definition), run, &mut self.wrong);
             let workload = Workload::Pattern(Box::new(pattern));
-            jobs.push(Job {
+            let job = Job {
                 depth: Depth { most: THREADS, submit: Submit::Offload, ..Depth::default() },
                 limit: Limit { passes: Some(1), ..Limit::default() },
                 payload,
                 ..self.job(&name, POSITIONED_CALLS, target, workload, &place.definition.origin)
-            });
+            };
+            let (ranks, _) = self.sites.places(&[&place.definition], &mut self.wrong);
+            jobs.extend(ranks.into_iter().map(|ranks| Job { ranks, ..job.clone() }));
         }
         if jobs.is_empty() {
             return;
@@ -70,7 +73,14 @@ impl Lowering<'_> {
     }
 
     /// Adds a run that makes files for others, and ends when they are made.
-    pub(super) fn made_by(&mut self, phase: Phase, title: &str, times: RunTimes, columns: FlatColumns, requested: Vec<&'static str>) {
+    pub(super) fn made_by(
+        &mut self,
+        phase: Phase,
+        title: &str,
+        times: RunTimes,
+        columns: FlatColumns,
+        requested: Vec<&'static str>,
+    ) {
         let name = self.phase_name(title);
         self.out.runs.push(RunView {
             title: title.into(),
@@ -99,12 +109,18 @@ impl Lowering<'_> {
     }
 
     /// Makes the trees of a run before it, where that is asked for; whether nothing else is.
-    pub(super) fn format_files(&mut self, point: &RunPoint, trees: &[Vec<FileTree>], times: RunTimes) -> bool {
+    pub(super) fn format_files(
+        &mut self,
+        point: &RunPoint,
+        trees: &[Vec<FileTree>],
+        times: RunTimes,
+    ) -> bool {
         let run = &point.definition;
         let words = self.format_words(run);
         let has = |word: &str| words.iter().any(|known| known == word);
         for word in &words {
-            let is_known = "yes".starts_with(word.as_str()) || ["restart", "only", "once", "limited"].contains(&word.as_str());
+            let is_known = "yes".starts_with(word.as_str())
+                || ["restart", "only", "once", "limited"].contains(&word.as_str());
             if !is_known {
                 let hint = "yes, no, restart, only or once; rm -r removes a tree";
                 self.wrong.add(run.place("format"), format!("`format={word}` is not supported"), hint);
@@ -143,7 +159,11 @@ impl Lowering<'_> {
             let script = Script { steps: vec![remove.step("delete")], ..Script::default() };
             let name = format!("removing {}", tree.definition.name);
             let workload = Workload::Script(script);
-            jobs.push(Job { workers: threads, ..self.job(&name, POSITIONED_CALLS, target, workload, &run.origin) });
+            jobs.push(Job {
+                workers: threads,
+                limit: until_empty(),
+                ..self.job(&name, POSITIONED_CALLS, target, workload, &run.origin)
+            });
         } else {
             self.forget(tree);
             self.made.push((tree.root.clone(), tree.items.count * tree.bytes));
@@ -156,7 +176,7 @@ impl Lowering<'_> {
         let mut job = Job {
             workers: threads,
             payload,
-            limit: Limit { passes: Some(u64::MAX >> 1), ..Limit::default() },
+            limit: until_empty(),
             ..self.job(&name, POSITIONED_CALLS, target, workload, &run.origin)
         };
         job.start.after_job = jobs.first().map(|job: &Job| job.name.clone());
@@ -168,11 +188,19 @@ impl Lowering<'_> {
     fn forget(&mut self, tree: &FileTree) {
         let Ok(names) = self.loader.list(&tree.root) else { return };
         let is_ours = |name: &String| {
-            name.starts_with("vdb_") && name.ends_with(".dir") || name.starts_with("vdb.") && name.ends_with(".dir")
+            let ends = [("vdb_", ".dir"), ("vdb.", ".dir"), ("vdb_f", ".file")];
+            ends.iter().any(|(begin, end)| name.starts_with(begin) && name.ends_with(end))
         };
         let root = tree.root.trim_end_matches('/');
-        self.out.abandoned.extend(names.iter().filter(|name| is_ours(name)).map(|name| format!("{root}/{name}")));
+        self.out
+            .abandoned
+            .extend(names.iter().filter(|name| is_ours(name)).map(|name| format!("{root}/{name}")));
     }
+}
+
+/// Passes without end: what ends the worker is that no file is left.
+fn until_empty() -> Limit {
+    Limit { passes: Some(1 << 40), ..Limit::default() }
 }
 
 /// An empty pool ends the worker rather than letting it wait.
@@ -197,11 +225,13 @@ fn created(tree: &FileTree, xfer: u64) -> Vec<Step> {
     let writes = match tree.items.size {
         Size::Fixed(bytes) => {
             let (whole, rest) = (bytes / xfer, bytes % xfer);
-            let all = [(xfer, whole), (rest, u64::from(rest > 0))].into_iter().filter(|(_, repeat)| *repeat > 0);
+            let all =
+                [(xfer, whole), (rest, u64::from(rest > 0))].into_iter().filter(|(_, repeat)| *repeat > 0);
             all.map(|(bytes, repeat)| write(bytes, repeat, false)).collect()
         }
         _ => vec![write(xfer, 1, true)],
     };
-    let close = Operation { item: Item::Held, handle: Some(0), ..Operation::on(Verb::Close, 0) }.step("close");
+    let close =
+        Operation { item: Item::Held, handle: Some(0), ..Operation::on(Verb::Close, 0) }.step("close");
     [vec![create.step("create")], writes, vec![close]].concat()
 }

@@ -38,7 +38,9 @@ impl Sites {
             _ if !wrong.0.is_empty() => Err(wrong.0),
             // Processes of one machine are its threads.
             (false, _) => Ok(Whereabouts::Here(Sites { labels, ranks: 1 })),
-            (true, true) if ranks == labels.len() => Ok(Whereabouts::Here(Sites { labels, ranks: ranks as u32 })),
+            (true, true) if ranks == labels.len() => {
+                Ok(Whereabouts::Here(Sites { labels, ranks: ranks as u32 }))
+            }
             (true, true) => {
                 let message = format!("{} hosts, and {ranks} ranks", labels.len());
                 let hint = "leave the launcher out: hd= names the hosts";

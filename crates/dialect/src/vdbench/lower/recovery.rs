@@ -1,6 +1,6 @@
 //! Journal recovery: before the runs, everything that an earlier run's journal knows is read and checked.
 
-use iodyno_model::{Coverage, Job, Mix, Phase, Pick, PerDirection, Verb, Workload};
+use iodyno_model::{Coverage, Job, Mix, PerDirection, Phase, Pick, Verb, Workload};
 
 use super::storage::{StoragePlace, WorkloadShape};
 use super::{Lowering, named};
@@ -22,7 +22,8 @@ impl Lowering<'_> {
         let mut jobs = Vec::new();
         for point in points {
             let run = &point.definition;
-            let workloads = named(&self.all.workloads, run.values("wd"), "wd", run.place("wd"), &mut self.wrong);
+            let workloads =
+                named(&self.all.workloads, run.values("wd"), "wd", run.place("wd"), &mut self.wrong);
             for workload in workloads {
                 let shape = WorkloadShape::of(workload, run, 1.0, &mut self.wrong);
                 for place in self.storage_of(&shape, run) {
@@ -35,7 +36,13 @@ impl Lowering<'_> {
         }
         if !jobs.is_empty() {
             let phase = Phase { jobs, ..Phase::default() };
-            self.made_by(phase, TITLE, RunTimes { interval: 1, ..RunTimes::default() }, FlatColumns::default(), vec!["read"]);
+            self.made_by(
+                phase,
+                TITLE,
+                RunTimes { interval: 1, ..RunTimes::default() },
+                FlatColumns::default(),
+                vec!["read"],
+            );
         }
     }
 
@@ -52,7 +59,8 @@ impl Lowering<'_> {
         (pattern.mix, pattern.coverage) = (Mix::only(Verb::Write), Coverage::Once);
         pattern.pick = PerDirection::same(Pick::Sequential);
         pattern.kinds.clear();
-        let mut payload = settings::payload(self.all, Some(&place.definition), &shape.definition, &mut self.wrong);
+        let mut payload =
+            settings::payload(self.all, Some(&place.definition), &shape.definition, &mut self.wrong);
         payload.verify = self.validation.verify(Some(map), true);
         let flags = OpenFlags::of(&[&shape.definition, &place.definition], &mut self.wrong);
         let target = self.opened(place.target, flags);
@@ -65,6 +73,7 @@ impl Lowering<'_> {
     fn has_journal(&mut self, map: &str) -> bool {
         let (folder, name) = map.rsplit_once('/').unwrap_or((".", map));
         let begins = |other: &String| other.starts_with(&format!("{name}.")) && other.ends_with(".live");
-        self.loader.look(map).is_some() || self.loader.list(folder).is_ok_and(|names| names.iter().any(begins))
+        self.loader.look(map).is_some()
+            || self.loader.list(folder).is_ok_and(|names| names.iter().any(begins))
     }
 }

@@ -1,8 +1,9 @@
 //! Workloads on storage definitions: devices and files that are read and written by place.
 
 use iodyno_model::{
-    Coverage, Depth, Extent, Finish, Job, Limit, Measure, Mix, Open, OperationKind, Pattern, PerDirection, Pick,
-    Prepare, SharedKind, SharedObject, SharedUse, Size, Span, Submit, Target, TargetKind, Verb, Workload,
+    Coverage, Depth, Extent, Finish, Job, Limit, Measure, Mix, Open, OperationKind, Pattern, PerDirection,
+    Pick, Prepare, SharedKind, SharedObject, SharedUse, Size, Span, Submit, Target, TargetKind, Verb,
+    Workload,
 };
 
 use super::{LoweredRun, Lowering, named, shares};
@@ -41,7 +42,12 @@ pub(super) struct WorkloadShape {
 }
 
 impl WorkloadShape {
-    pub(super) fn of(definition: &Definition, run: &Definition, share: f64, wrong: &mut super::MistakeList) -> WorkloadShape {
+    pub(super) fn of(
+        definition: &Definition,
+        run: &Definition,
+        share: f64,
+        wrong: &mut super::MistakeList,
+    ) -> WorkloadShape {
         let given = |of_run: &str, own: &str| run.get(of_run).or(definition.get(own)).cloned();
         let number = |of_run: &str, own: &str| run.number(of_run).or(definition.number(own));
         let percent = |of_run: &str, own: &str, default: f64| number(of_run, own).unwrap_or(default);
@@ -142,7 +148,8 @@ impl Lowering<'_> {
         for (shape, places) in shapes.iter().zip(&chosen) {
             for place in places {
                 let users = chosen.iter().flatten().filter(|other| other.path == place.path).count() as u32;
-                let (more, threads) = self.storage_jobs(point, times, shape, place, (places.len(), users, flows));
+                let (more, threads) =
+                    self.storage_jobs(point, times, shape, place, (places.len(), users, flows));
                 jobs.extend(more);
                 let own = shape.columns(threads);
                 columns = Some(columns.map_or(own.clone(), |all| all.common(own)));
@@ -157,9 +164,14 @@ impl Lowering<'_> {
         }
         let bytes: u64 = distinct.iter().map(|place| place.bytes).sum();
         columns.lunsize = Some(bytes as f64 / f64::from(1 << 30));
-        columns.compratio = Some(run.number("forcompratio").or(all.general.number("compratio")).unwrap_or(1.0));
+        columns.compratio =
+            Some(run.number("forcompratio").or(all.general.number("compratio")).unwrap_or(1.0));
         columns.dedupratio = Some(all.general.number("dedupratio").unwrap_or(1.0));
-        let shared = if flows { vec![SharedObject::new("skew", SharedKind::Weights { most: AHEAD })] } else { Vec::new() };
+        let shared = if flows {
+            vec![SharedObject::new("skew", SharedKind::Weights { most: AHEAD })]
+        } else {
+            Vec::new()
+        };
         Some((jobs, shared, columns, vec!["read", "write"]))
     }
 
@@ -181,7 +193,11 @@ impl Lowering<'_> {
     fn storage_place(&mut self, definition: &Definition) -> Option<StoragePlace> {
         let origin = definition.place("lun").clone();
         let Some(path) = definition.text("lun").map(String::from) else {
-            self.wrong.add(&definition.origin, format!("sd={} has no lun=", definition.name), "lun=/dev/sdX or lun=FILE");
+            self.wrong.add(
+                &definition.origin,
+                format!("sd={} has no lun=", definition.name),
+                "lun=/dev/sdX or lun=FILE",
+            );
             return None;
         };
         if path.contains(['{', '}']) {
@@ -196,13 +212,21 @@ impl Lowering<'_> {
         let (is_device, bytes) = match (there, asked) {
             (Some((PathKind::BlockDevice | PathKind::CharacterDevice, bytes)), asked) => {
                 if bytes > 0 && asked.is_some_and(|asked| asked > bytes) {
-                    self.wrong.add(definition.place("size"), format!("{path} has only {bytes} bytes"), "lower size=");
+                    self.wrong.add(
+                        definition.place("size"),
+                        format!("{path} has only {bytes} bytes"),
+                        "lower size=",
+                    );
                 }
                 (true, asked.unwrap_or(bytes))
             }
             (Some((PathKind::File, bytes)), asked) => (false, asked.or(made).unwrap_or(bytes)),
             (Some(_), _) => {
-                self.wrong.add(&origin, format!("{path} is neither a file nor a device"), "fsd=…,anchor= is for directories");
+                self.wrong.add(
+                    &origin,
+                    format!("{path} is neither a file nor a device"),
+                    "fsd=…,anchor= is for directories",
+                );
                 return None;
             }
             (None, _) if path.starts_with("/dev/") => {
@@ -211,7 +235,11 @@ impl Lowering<'_> {
             }
             (None, Some(asked)) => (false, asked),
             (None, None) => {
-                self.wrong.add(&origin, format!("{path} is not there, and nothing says how long it is to be"), "size=1g makes it");
+                self.wrong.add(
+                    &origin,
+                    format!("{path} is not there, and nothing says how long it is to be"),
+                    "size=1g makes it",
+                );
                 return None;
             }
         };
@@ -240,10 +268,13 @@ impl Lowering<'_> {
         (places, users, flows): (usize, u32, bool),
     ) -> (Vec<Job>, u32) {
         let run = &point.definition;
-        let threads = run.number("forthreads").or(place.definition.number("threads")).unwrap_or(THREADS).max(1.0) as u32;
+        let threads =
+            run.number("forthreads").or(place.definition.number("threads")).unwrap_or(THREADS).max(1.0)
+                as u32;
         let (ranks, count) = self.sites.places(&[&place.definition, &shape.definition], &mut self.wrong);
         let each = (threads / users.max(1) / count.max(1)).max(1);
-        let hit_area = run.number("forhitarea").or(place.definition.number("hitarea")).unwrap_or(HIT_AREA) as u64;
+        let hit_area =
+            run.number("forhitarea").or(place.definition.number("hitarea")).unwrap_or(HIT_AREA) as u64;
         let mut span = settings::span(&place.definition, &shape.definition, &mut self.wrong);
         if place.definition.has("size") && span == Span::default() {
             span.length = Extent::Bytes(place.bytes);
@@ -253,7 +284,8 @@ impl Lowering<'_> {
         let (workers, depth) = self.workers(shape, place, &mut pattern, (each, streams));
         let flags = OpenFlags::of(&[run, &shape.definition, &place.definition], &mut self.wrong);
         let share = shape.share / places as f64 / f64::from(count.max(1));
-        let mut pace = self.pace(point, share, workers, shape.rate.map(|rate| rate / places as f64 / f64::from(count)));
+        let mut pace =
+            self.pace(point, share, workers, shape.rate.map(|rate| rate / places as f64 / f64::from(count)));
         if flows && shape.rate.is_none() {
             let weight = (share / f64::from(workers) * 1_000_000.0).max(1.0) as i64;
             pace.shared.push(SharedUse { retry_ns: 0, ..SharedUse::new("skew", weight) });
@@ -303,9 +335,16 @@ impl Lowering<'_> {
             let part = 100.0 / f64::from(streams);
             pattern.span.length = Extent::Percent(part);
             pattern.span.increment = Extent::Percent(part);
-            if pattern.span.offset != Extent::Rest || !pattern.kinds.is_empty() || shape.seeks.is_random() && shape.definition.has("seekpct") {
+            if pattern.span.offset != Extent::Rest
+                || !pattern.kinds.is_empty()
+                || shape.seeks.is_random() && shape.definition.has("seekpct")
+            {
                 let hint = "streams= divides the whole storage, and each is sequential";
-                self.wrong.add(shape.definition.place("streams"), "streams of a part, or at random places", hint);
+                self.wrong.add(
+                    shape.definition.place("streams"),
+                    "streams of a part, or at random places",
+                    hint,
+                );
             }
             pattern.pick = PerDirection::same(Pick::Sequential);
             pattern.span.align_bytes = 1 << 20;
@@ -314,7 +353,8 @@ impl Lowering<'_> {
         if shape.seeks == Seeks::FromAnywhere {
             let percent = (self.out.plan.seed / 977 % 90) as f64;
             if pattern.span == Span::default() || place.bytes > 0 {
-                pattern.span = Span { offset: Extent::Percent(percent), align_bytes: 1 << 20, ..Span::default() };
+                pattern.span =
+                    Span { offset: Extent::Percent(percent), align_bytes: 1 << 20, ..Span::default() };
             }
         }
         match shape.seeks.is_random() && !self.validation.is_on && !shape.definition.has("stride") {

@@ -63,7 +63,8 @@ impl IntervalFigures {
     pub fn histograms(&self) -> Vec<(String, Histogram)> {
         let all: Vec<&str> = self.by_label.iter().map(|(label, _)| label.as_str()).collect();
         let used = self.by_label.iter().filter(|(_, figures)| figures.operations > 0);
-        let each = used.clone().map(|(label, figures)| (format!("Operation: {label}"), figures.latency.clone()));
+        let each =
+            used.clone().map(|(label, figures)| (format!("Operation: {label}"), figures.latency.clone()));
         let total = ("Reads and writes".to_string(), self.together(&all).latency);
         let total = if used.clone().all(|(label, _)| ["read", "write"].contains(&label.as_str())) {
             total
@@ -171,7 +172,8 @@ impl PhaseFigures {
         self.last = tallies
             .iter()
             .map(|(name, tally)| {
-                let before = self.before.iter().find(|(known, _)| known == name).map_or(&empty, |(_, tally)| tally);
+                let before =
+                    self.before.iter().find(|(known, _)| known == name).map_or(&empty, |(_, tally)| tally);
                 (name.clone(), IntervalFigures::since(tally, before, seconds))
             })
             .collect();

@@ -83,10 +83,14 @@ pub fn heading(of_files: bool) -> String {
             columns.push((rate, format!("{operation} per second")));
             columns.push((response, format!("mean response time of {operation}, ms")));
         }
-        columns.extend([("compratio", "requested ratio of compression".into()), ("dedupratio", "requested ratio of deduplication".into())]);
+        columns.extend([
+            ("compratio", "requested ratio of compression".into()),
+            ("dedupratio", "requested ratio of deduplication".into()),
+        ]);
     }
     columns.extend(PROCESSORS.iter().map(|(name, text)| (*name, (*text).to_string())));
-    let mut text = String::from("*\n* One row for each interval. A line that begins with a star is a comment.\n*\n");
+    let mut text =
+        String::from("*\n* One row for each interval. A line that begins with a star is a comment.\n*\n");
     columns.iter().for_each(|(name, what)| text += &format!("* {name:<16}: {what}\n"));
     text += "* 'n/a'           : not known, or not the same in all workloads\n*\n";
     text += &format!("{:>12} {:>23} ", "tod", "timestamp");
@@ -206,7 +210,13 @@ mod tests {
             let head = heading(of_files);
             let names = head.lines().last().unwrap_or_default().split_whitespace().count();
             let figures = IntervalFigures::default();
-            let row = row(("10:57:00.106", "2026-11-26 10:57:00", "avg_2-5"), &run, 5.0, (&figures, Some((3.0, 1.0))), &view);
+            let row = row(
+                ("10:57:00.106", "2026-11-26 10:57:00", "avg_2-5"),
+                &run,
+                5.0,
+                (&figures, Some((3.0, 1.0))),
+                &view,
+            );
             assert_eq!(row.split_whitespace().count(), names, "{head}{row}");
             assert!(row.contains("11/26/2026-10:57:00-UTC"), "{row}");
         }

@@ -5,8 +5,8 @@ use iodyno_model::histogram::middle;
 
 /// The upper ends of the buckets, µs, where none are named.
 pub const BUCKETS: [u64; 26] = [
-    20, 40, 60, 80, 100, 200, 400, 600, 800, 1000, 2000, 4000, 6000, 8000, 10_000, 20_000, 40_000, 60_000, 80_000,
-    100_000, 200_000, 400_000, 600_000, 800_000, 1_000_000, 2_000_000,
+    20, 40, 60, 80, 100, 200, 400, 600, 800, 1000, 2000, 4000, 6000, 8000, 10_000, 20_000, 40_000, 60_000,
+    80_000, 100_000, 200_000, 400_000, 600_000, 800_000, 1_000_000, 2_000_000,
 ];
 
 /// A table; nothing where nothing was counted.
@@ -100,7 +100,8 @@ mod tests {
         let mut latency = Histogram::default();
         [10_000, 50_000, 50_000, 3_000_000_000].into_iter().for_each(|ns| latency.add(ns));
         let text = text("Total", &latency, &BUCKETS);
-        let rows: Vec<Vec<&str>> = text.lines().skip(3).map(|line| line.split_whitespace().collect()).collect();
+        let rows: Vec<Vec<&str>> =
+            text.lines().skip(3).map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(rows[0][..6], ["0.000", "<", "0.020", "1", "25.0000", "25.0000"]);
         assert_eq!(rows[2][..6], ["0.040", "<", "0.060", "2", "50.0000", "75.0000"]);
         assert_eq!(rows[26][..6], ["2000.000", "<", "max", "1", "25.0000", "100.0000"]);

@@ -5,7 +5,14 @@ use crate::vdbench::view::ReportContext;
 
 /// Pages that are there from the start.
 pub const FIRST: [&str; 8] = [
-    "summary.html", "totals.html", "histogram.html", "errorlog.html", "skew.html", "status.html", "sysstd", "parmscan.html",
+    "summary.html",
+    "totals.html",
+    "histogram.html",
+    "errorlog.html",
+    "skew.html",
+    "status.html",
+    "sysstd",
+    "parmscan.html",
 ];
 
 /// Pages by which a folder is recognised as one of results.

@@ -108,7 +108,10 @@ fn storage_row(
 
 /// A number in a column: as many decimals as fit.
 fn fitted(number: f64, width: usize, decimals: usize) -> String {
-    let text = (0..=decimals).rev().map(|decimals| format!("{number:width$.decimals$}")).find(|text| text.len() <= width);
+    let text = (0..=decimals)
+        .rev()
+        .map(|decimals| format!("{number:width$.decimals$}"))
+        .find(|text| text.len() <= width);
     text.unwrap_or_else(|| format!("{number:width$.0}"))
 }
 
@@ -120,7 +123,8 @@ fn file_row(
     (run, view): (&RunView, &ReportContext),
 ) -> String {
     let mut row = format!("{clock} {label:>10}");
-    let mut add = |number: f64, width: usize, decimals: usize| row += &format!(" {}", fitted(number, width, decimals));
+    let mut add =
+        |number: f64, width: usize, decimals: usize| row += &format!(" {}", fitted(number, width, decimals));
     let requested = figures.together(&run.requested);
     let (reads, writes) = (figures.of("read"), figures.of("write"));
     let megabytes = |bytes: u64| figures.rate(bytes) / view.megabyte;

@@ -28,7 +28,8 @@ pub struct LiveMap {
 }
 
 fn failure(path: &str, error: &std::io::Error) -> Failure {
-    Failure::new(format!("{path}: {error}")).hint("verify.map names a file in a directory that can be written")
+    Failure::new(format!("{path}: {error}"))
+        .hint("verify.map names a file in a directory that can be written")
 }
 
 impl LiveMap {
@@ -36,7 +37,12 @@ impl LiveMap {
     ///
     /// # Errors
     /// It is there already, or cannot be made.
-    pub fn create(map: &str, section: &MapSection, number: usize, count: u64) -> Result<(LiveMap, Mapping), Failure> {
+    pub fn create(
+        map: &str,
+        section: &MapSection,
+        number: usize,
+        count: u64,
+    ) -> Result<(LiveMap, Mapping), Failure> {
         let path = format!("{map}.{:x}.{}.{number}.live", section.run, section.worker);
         let head = MapSection { blocks: Vec::new(), ..section.clone() }.encode();
         if head.len() > COUNT_AT {
@@ -93,7 +99,8 @@ fn paths(map: &str) -> Vec<String> {
 }
 
 fn read(path: &str) -> Result<MapSection, Failure> {
-    let damaged = || Failure::new(format!("{path}: the journal is damaged")).hint("remove it: what it knew is lost");
+    let damaged =
+        || Failure::new(format!("{path}: the journal is damaged")).hint("remove it: what it knew is lost");
     let bytes = std::fs::read(path).map_err(|error| failure(path, &error))?;
     let head = bytes.get(..COUNT_AT).ok_or_else(damaged)?;
     let (section, _) = MapSection::decode(head).map_err(|_| damaged())?;
