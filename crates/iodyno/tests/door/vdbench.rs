@@ -160,7 +160,7 @@ fn journal() -> Outcome {
     std::fs::write(home.path().join("p"), SMALL)?;
     within(home.path(), "vdbench -f p -j").expect(0, &["completed successfully"]);
     assert!(names(home.path()).contains(&"sd1.map".to_string()), "{:?}", names(home.path()));
-    within(home.path(), "vdbench -f p -j").expect(1, &["sd1.map exists"]);
+    within(home.path(), "vdbench -f p -j").expect(1, &["the journal sd1.map exists", "-jr"]);
     within(home.path(), "vdbench -f p -jr")
         .expect(0, &["Starting RD=journal_recovery", "completed successfully"]);
     let file = File::options().write(true).open(home.path().join("data"))?;

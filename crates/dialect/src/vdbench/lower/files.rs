@@ -234,8 +234,9 @@ impl Lowering<'_> {
             (false, "create") if !formats => Items { present_percent: 0.0, ..tree.items.clone() },
             _ => tree.items.clone(),
         };
-        let target = self.tree_target(tree, items, flags, self.prepare_of(run, name));
         let script = FileScript { workload, tree, run, name, mistakes: &mut self.wrong }.script();
+        let target = self.tree_target(tree, items, flags, self.prepare_of(run, name));
+        let target = if script_reads(&script) < 1.0 { self.opened_to_write(target) } else { target };
         let steps = script.steps.len() as f64;
         let mut pace = self.pace(point, share / f64::from(count), workers, None);
         if let Rate::Operations(rate) = pace.rate_all {
@@ -263,6 +264,13 @@ impl Lowering<'_> {
             ..self.job(&job_name, POSITIONED_CALLS, target, Workload::Script(script), &workload.origin)
         };
         ranks.iter().map(|ranks: &Ranks| Job { ranks: *ranks, ..job.clone() }).collect()
+    }
+
+    /// The same target, its files opened to read and write.
+    fn opened_to_write(&mut self, target: usize) -> usize {
+        let known = self.out.plan.targets[target].clone();
+        let open = Open { mode: OpenMode::ReadWrite, ..known.open.clone() };
+        self.target(Target { open, ..known })
     }
 
     /// What must be there of a tree before a run.
@@ -324,7 +332,7 @@ fn script_reads(script: &Script) -> f64 {
         script.steps.iter().map(of).sum()
     };
     let (reads, writes) = (count(Verb::Read) as f64, count(Verb::Write) as f64);
-    reads / (reads + writes).max(1.0)
+    if writes == 0.0 { 1.0 } else { reads / (reads + writes) }
 }
 
 fn with_directed_rate(mut pace: Pace, reads: f64, rate: f64) -> Pace {

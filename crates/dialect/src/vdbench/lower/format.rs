@@ -17,6 +17,7 @@ use crate::vdbench::view::{FlatColumns, RunView};
 /// Transfers and threads of such runs where nothing is said.
 const XFERSIZE: u64 = 131_072;
 const THREADS: u32 = 2;
+const SD_FORMAT: &str = "SD_format";
 const TREE_THREADS: f64 = 8.0;
 /// What formatting a tree counts as requested: its writes.
 const REQUESTED: &[&str] = &["write"];
@@ -69,7 +70,7 @@ impl Lowering<'_> {
             seekpct: Some(0.0),
             ..FlatColumns::default()
         };
-        self.made_by(Phase { jobs, ..Phase::default() }, "SD_format", times, columns, vec!["read", "write"]);
+        self.made_by(Phase { jobs, ..Phase::default() }, SD_FORMAT, times, columns, vec!["read", "write"]);
     }
 
     /// Adds a run that makes files for others, and ends when they are made.
@@ -87,7 +88,7 @@ impl Lowering<'_> {
             times: RunTimes { elapsed: 0, warmup: 0, pause: 0, ..times },
             rate: RequestedRate::Max,
             base: 0,
-            loops: format!("threads={THREADS} iorate=max"),
+            loops: if title == SD_FORMAT { format!("threads={THREADS} iorate=max") } else { "None".into() },
             is_format: true,
             requested,
             columns,

@@ -70,7 +70,7 @@ impl Lowering<'_> {
     }
 
     /// Whether a journal is there: its file, or what a run that was killed left of it.
-    fn has_journal(&mut self, map: &str) -> bool {
+    pub(super) fn has_journal(&mut self, map: &str) -> bool {
         let (folder, name) = map.rsplit_once('/').unwrap_or((".", map));
         let begins = |other: &String| other.starts_with(&format!("{name}.")) && other.ends_with(".live");
         self.loader.look(map).is_some()

@@ -15,7 +15,7 @@ use crate::vdbench::view::FlatColumns;
 use crate::{PathKind, vdbench::scan::Parameter};
 
 /// Weighted operations that a workload of a skew may be ahead of the others.
-const AHEAD: u64 = 1024;
+const AHEAD: u64 = 16;
 const THREADS: f64 = 8.0;
 const HIT_AREA: f64 = 1_048_576.0;
 
@@ -371,6 +371,12 @@ impl Lowering<'_> {
             let verify = job.payload.verify.as_ref();
             verify.is_some_and(|verify| verify.map.is_some() && verify.map == map)
         };
+        if let Some(map) = map.as_deref().filter(|_| writes && !self.validation.recovers)
+            && self.has_journal(map)
+        {
+            let hint = "-jr checks it and goes on; to begin anew, remove it";
+            self.wrong.add(&place.definition.origin, format!("the journal {map} exists"), hint);
+        }
         let is_known = self.out.plan.phases.iter().flat_map(|phase| &phase.jobs).any(keeps);
         if writes || is_known {
             payload.verify = self.validation.verify(map, false);

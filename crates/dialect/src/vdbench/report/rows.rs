@@ -40,7 +40,7 @@ fn of_files(day: &str, view: &ReportContext) -> String {
         widths.iter().for_each(|(name, width)| second += &format!(" {name:>width$}"));
     };
     add("Interval", &[("", 10)]);
-    add("ReqstdOps", &[("rate", 6), ("resp", 6)]);
+    add("ReqstdOps.", &[("rate", 6), ("resp", 6)]);
     add("cpu%", &[("total", 5), ("sys", 4)]);
     add("read pct", &[("pct", 5)]);
     add("read", &[("rate", 6), ("resp", 6)]);
