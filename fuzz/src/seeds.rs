@@ -14,7 +14,7 @@ const FILES: &[(&str, &str, &[&str])] = &[
     ("fio", "--read_iolog=x --name=a --rw=read --filename=f --size=1m", &["golden/fio/*.log"]),
     ("filebench", "-f script.f", &["golden/filebench/*.f", "suites/filebench/*.f"]),
     ("iometer", "set.icf", &["golden/iometer/*.icf"]),
-    ("vdbench", "-f set.parm", &["golden/vdbench/*.parm"]),
+    ("diskspd", "-Xprofile.xml", &["golden/diskspd/*.xml"]),
     ("ior", "-f script", &["examples/*.ior"]),
     ("posix", "--rules rules DIR", &["golden/posix/*.toml", "suites/posix/*/*.toml", "suites/posix/*.toml"]),
     (

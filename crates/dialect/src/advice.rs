@@ -255,6 +255,25 @@ mod tests {
 
     #[test]
     fn no_tool_is_told_words_of_the_plan() {
+        use crate::diskspd::advice::translate as diskspd;
+        use crate::filebench::advice::translate as filebench;
+        use crate::iometer::advice::translate as iometer;
+        use crate::iozone::advice::translate as iozone;
+        use crate::md_workbench::advice::translate as workbench;
+        let tools: [(&str, Translate); 12] = [
+            ("dd", dd),
+            ("diskspd", diskspd),
+            ("filebench", filebench),
+            ("fio", fio),
+            ("hdparm", hdparm),
+            ("io500", io500),
+            ("iometer", iometer),
+            ("ior", ior),
+            ("iozone", iozone),
+            ("md-workbench", workbench),
+            ("mdtest", mdtest),
+            ("measure", measure),
+        ];
         let plan = [
             "`direct = ",
             "`intent",

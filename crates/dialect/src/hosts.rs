@@ -5,7 +5,7 @@
 
 use iodyno_model::{Diagnostic, Origin, WorldFacts};
 
-use crate::Loader;
+use crate::{Loader, allocation, host_ranges};
 
 /// A host, and how many ranks run there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Host {
 pub struct Elsewhere {
     /// Where, in the order of the ranks.
     pub hosts: Vec<Host>,
-    /// Who starts it there: `mpirun`, `mpiexec`, `srun`, or a path; none: whoever is here.
+    /// Who starts it there: `mpirun`, `mpiexec`, `srun`, `flux`, `palsrun`, or a path; none: whoever is here.
     pub launcher: Option<String>,
     /// The remote shell that the launcher goes out with, with its arguments; none: the launcher's own, which is ssh.
     pub shell: Option<String>,
@@ -49,19 +49,30 @@ impl Elsewhere {
 }
 
 /// What hosts are written as, for hints.
-pub const FORM: &str =
-    "hosts are named with commas between them, and with their ranks where there are several: h1,h2:4";
+pub const FORM: &str = "hosts are named with commas between them, and with their ranks where there are several: h1,h2:4, node[01-16]:8";
 
 /// More ranks than this are a slip of the pen.
 const MOST_RANKS: u32 = 1 << 20;
 
-/// `h1,h2:4`.
+/// `h1,h2:4`, `node[01-03,07]:2`.
 ///
 /// # Errors
 /// The first name that is none, as a lower-case fragment.
 pub fn list(text: &str) -> Result<Vec<Host>, String> {
-    let hosts = text.split(',').map(|word| host(word.trim())).collect::<Result<Vec<_>, _>>()?;
+    let mut hosts = Vec::new();
+    for word in words(text) {
+        hosts.extend(written(word.trim())?);
+    }
     within(hosts)
+}
+
+/// The words of a list: commas within brackets belong to a name.
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
+    let mut is_within = false;
+    text.split(move |letter: char| {
+        is_within = letter == '[' || is_within && letter != ']';
+        letter == ',' && !is_within
+    })
 }
 
 fn within(hosts: Vec<Host>) -> Result<Vec<Host>, String> {
@@ -75,15 +86,17 @@ fn within(hosts: Vec<Host>) -> Result<Vec<Host>, String> {
 
 /// Whether a word can be a host, with or without a number of ranks.
 pub fn is_host(word: &str) -> bool {
-    host(word).is_ok()
+    written(word).is_ok()
 }
 
-fn host(word: &str) -> Result<Host, String> {
+/// The hosts that one word stands for: several where it has brackets.
+fn written(word: &str) -> Result<Vec<Host>, String> {
     let (name, slots) = match word.split_once(':') {
         Some((name, slots)) => (name, ranks(word, slots)?),
         None => (word, 1),
     };
-    named(name, slots)
+    let names = host_ranges::expanded(name, MOST_RANKS as usize)?;
+    names.iter().map(|name| named(name, slots)).collect()
 }
 
 fn ranks(word: &str, slots: &str) -> Result<u32, String> {
@@ -115,26 +128,26 @@ pub fn file(text: &str, path: &str) -> Result<Vec<Host>, Diagnostic> {
             let origin = Origin::File { path: path.into(), line: index as u32 + 1 };
             Diagnostic::error(&origin, message).hint("a line names a host: h1, h1:4 or h1 slots=4")
         };
-        hosts.push(file_line(line).map_err(wrong)?);
+        hosts.extend(file_line(line).map_err(wrong)?);
     }
     within(hosts).map_err(|message| Diagnostic::error(&Origin::argument(path), message).hint(FORM))
 }
 
-fn file_line(line: &str) -> Result<Host, String> {
+fn file_line(line: &str) -> Result<Vec<Host>, String> {
     let mut words = line.split_whitespace();
-    let mut host = host(words.next().unwrap_or(""))?;
+    let mut hosts = written(words.next().unwrap_or(""))?;
     for word in words {
         match word.split_once('=') {
             Some(("slots" | "max_slots" | "max-slots", slots)) => {
                 let slots = ranks(word, slots)?;
                 if word.starts_with("slots") {
-                    host.slots = slots;
+                    hosts.iter_mut().for_each(|host| host.slots = slots);
                 }
             }
             _ => return Err(format!("`{word}` is not understood")),
         }
     }
-    Ok(host)
+    Ok(hosts)
 }
 
 /// Where a command is to run: `hosts` as typed (`h1,h2:4` or `@FILE`), or a host file.
@@ -150,10 +163,7 @@ pub fn elsewhere(
     let argument = |name: &str, value: &str| Origin::argument(&format!("{name}={value}"));
     let hosts = match (hosts, hostfile) {
         (None, None) if launcher.is_none() => return Ok(None),
-        (None, None) => {
-            let origin = Origin::argument("launcher");
-            return Err(Diagnostic::error(&origin, "no hosts are named").hint("say hosts=h1,h2, too"));
-        }
+        (None, None) => allocation::hosts(loader)?.ok_or_else(unallocated)?,
         (Some(hosts), Some(_)) => {
             let message = "hosts are named, and a host file, too";
             return Err(Diagnostic::error(&argument("hosts", hosts), message).hint("say one of them"));
@@ -166,6 +176,12 @@ pub fn elsewhere(
         (None, Some(path)) => from_file(path, loader)?,
     };
     Ok(Some(Elsewhere { hosts, launcher, shell: None }))
+}
+
+fn unallocated() -> Diagnostic {
+    let message = "no hosts are named, and this is no job of Slurm or PBS that would name them";
+    Diagnostic::error(&Origin::argument("launcher"), message)
+        .hint("say hosts=h1,h2, too; within Flux: hosts=\"$(flux getattr hostlist)\"")
 }
 
 /// The hosts of a file that the user named.
@@ -223,12 +239,15 @@ mod tests {
             "h 1",
             "h1;rm",
             "h1:2:3",
+            "n[1-3",
+            "n[3-1]",
             "h1:2000000",
             "$(x)",
         ] {
             assert!(list(wrong).is_err(), "{wrong}");
         }
         assert!(is_host("h1:4") && !is_host("threads=4") && !is_host(""));
+        assert_eq!(shown(&list("n[08-10,2]:3,h").unwrap()), "n08:3 n09:3 n10:3 n2:3 h:1");
     }
 
     #[test]

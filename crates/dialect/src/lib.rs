@@ -6,17 +6,19 @@
 mod address;
 pub mod advice;
 pub mod age;
+mod allocation;
 mod conversation;
 mod dash;
 pub mod date;
 pub mod dd;
-pub mod dlio;
+pub mod diskspd;
 pub mod engine_choice;
 mod file_system_hints;
 pub mod filebench;
 pub mod finding_pages;
 pub mod fio;
 pub mod hdparm;
+mod host_ranges;
 pub mod hosts;
 pub mod import;
 pub mod io500;
@@ -570,7 +572,7 @@ pub const DIALECTS: &[Dialect] = &[
     filebench::DIALECT,
     iozone::DIALECT,
     iometer::DIALECT,
-    vdbench::DIALECT,
+    diskspd::DIALECT,
     posix::DIALECT,
     s3check::DIALECT,
     warp::DIALECT,

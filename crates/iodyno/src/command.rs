@@ -19,7 +19,7 @@ use crate::explain;
 use crate::extension_options::{self, ExtensionOptions};
 use crate::finding_page;
 use crate::hosts::{self, RemoteCommand};
-use crate::kv_cache;
+use crate::k8s;
 use crate::limits;
 use crate::lists;
 use crate::load_curve;
@@ -171,8 +171,7 @@ pub fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         "trace" => trace::answer(rest),
         "load-curve" => load_curve::answer(world, rest),
         "accelerators" => accelerators::answer(world, rest),
-        "kv-cache" => kv_cache::answer(world, rest),
-        "vector-search" => vector_search::answer(world, rest),
+        "k8s" => k8s::answer(world, rest),
         "limits" => limits::answer(world, rest),
         "neighbours" => neighbours::answer(world, rest),
         "powerfail" => powerfail::answer(rest),
@@ -408,9 +407,7 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
         ("tune", "measure a disk under other settings of its queue, and restore them"),
         ("crash", "what a crash leaves of a file system, and of your files in it"),
         ("whatif", "a workload on simulated devices, side by side; what a store can promise"),
-        ("explain", "explain a finding: how the number misleads, what to set"),
-        ("cache", "show how much of files is in the page cache, and drop it"),
-        ("doctor", "say what this machine lacks for measuring, and how to get it"),
+        ("k8s", "print a Kubernetes manifest that runs a command in a cluster"),
         ("engines", "list the engines and whether they are available here"),
         ("devices", "list the simulated devices that tools can run on"),
         ("dialects", "list the supported tools"),
@@ -438,6 +435,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "tune",
             "run",
             "plan",
+            "k8s",
             "age",
         ],
     ),
@@ -451,7 +449,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "io500",
             "iozone",
             "iometer",
-            "vdbench",
+            "diskspd",
             "filebench",
             "dd",
             "hdparm",

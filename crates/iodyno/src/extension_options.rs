@@ -50,7 +50,7 @@ const WORDS: &[(&str, &str)] = &[
     ("destroy=DEVICE", "allow overwriting this device"),
     ("hosts=H1,H2:4", "run on these hosts"),
     ("hostfile=FILE", "run on the hosts of this file"),
-    ("launcher=NAME", "launcher on the hosts: mpirun, mpiexec, srun"),
+    ("launcher=NAME", "launcher on the hosts: mpirun, mpiexec, srun, flux, palsrun"),
     ("threads=N", "workers of each task"),
     ("text=3", "print the columns of version 3"),
     ("bugs=TOOL", "repeat the original's faults"),
@@ -190,7 +190,7 @@ impl ExtensionOptions {
     }
 
     fn words(&mut self, place: &str, words: &str) -> Result<(), Diagnostic> {
-        let mut words = words.split(',').filter(|word| !word.is_empty()).peekable();
+        let mut words = hosts::words(words).filter(|word| !word.is_empty()).peekable();
         while let Some(word) = words.next() {
             let Some(first) = word.strip_prefix("hosts=").filter(|first| !first.is_empty()) else {
                 self.word(place, word)?;

@@ -27,6 +27,10 @@ enum LauncherKind {
     Hydra,
     /// Slurm.
     Srun,
+    /// Flux.
+    Flux,
+    /// HPE's PALS, beneath PBS.
+    Pals,
 }
 
 /// A command that goes elsewhere.
@@ -50,6 +54,7 @@ const RANK_VARIABLES: &[&str] = &[
     "PMI_SIZE",
     "MV2_COMM_WORLD_SIZE",
     "PALS_RANKID",
+    "FLUX_TASK_RANK",
     MARK,
 ];
 
@@ -61,7 +66,9 @@ pub const ORIGINAL: &str = "IODYNO_ORIGINAL";
 
 /// Whether this process is one of a launcher's.
 pub fn launched() -> bool {
-    RANK_VARIABLES.iter().any(|name| std::env::var_os(name).is_some())
+    // A shell in an allocation may be a step of Slurm's, of one task.
+    let tasks = std::env::var("SLURM_STEP_NUM_TASKS").ok().and_then(|tasks| tasks.parse::<u32>().ok());
+    RANK_VARIABLES.iter().any(|name| std::env::var_os(name).is_some()) || tasks.is_some_and(|tasks| tasks > 1)
 }
 
 /// Runs the command on the hosts; comes back only where that cannot be, with the exit status.
@@ -99,8 +106,9 @@ fn prepare(elsewhere: &Elsewhere, errand: &RemoteCommand) -> Result<Command, Dia
         variables: &variables.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
         root: is_root(),
     };
+    let told = words.of(kind)?;
     let mut command = Command::new(launcher);
-    command.args(words.of(kind)).env_remove("IODYNO_ALSO").envs(variables);
+    command.args(told).env_remove("IODYNO_ALSO").envs(variables);
     if kind == LauncherKind::OpenMpi {
         // A host whose network is gone is missed after 8 s, and not after 8 minutes; the user's own wish comes first.
         let missing = |(name, _): &(&str, &str)| std::env::var_os(name).is_none();
@@ -112,7 +120,7 @@ fn prepare(elsewhere: &Elsewhere, errand: &RemoteCommand) -> Result<Command, Dia
     Ok(command)
 }
 
-/// How a launcher is told by which remote shell it goes out. Slurm goes by daemons of its own.
+/// How a launcher is told by which remote shell it goes out. Batch systems go by daemons of their own.
 fn remote_shell(kind: LauncherKind, shell: &str) -> Result<Vec<(&'static str, String)>, Diagnostic> {
     match kind {
         LauncherKind::OpenMpi => Ok(vec![("OMPI_MCA_plm_rsh_agent", shell.into())]),
@@ -124,7 +132,7 @@ fn remote_shell(kind: LauncherKind, shell: &str) -> Result<Vec<(&'static str, St
         LauncherKind::Hydra => {
             Ok(vec![("HYDRA_LAUNCHER", "ssh".into()), ("HYDRA_LAUNCHER_EXEC", shell.into())])
         }
-        LauncherKind::Srun => Ok(Vec::new()),
+        LauncherKind::Srun | LauncherKind::Flux | LauncherKind::Pals => Ok(Vec::new()),
     }
 }
 
@@ -157,6 +165,13 @@ fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|facts| facts.uid() == 0)
 }
 
+/// Launchers that are known by their names.
+const NAMED: &[(&str, LauncherKind)] =
+    &[("srun", LauncherKind::Srun), ("flux", LauncherKind::Flux), ("palsrun", LauncherKind::Pals)];
+
+/// The variable by which a batch system's job knows itself, and the launcher that reaches its nodes.
+const BATCH: &[(&str, &str)] = &[("SLURM_JOB_ID", "srun"), ("FLUX_URI", "flux")];
+
 /// The launcher's path, and whose it is.
 fn launcher(wish: Option<&str>) -> Result<(PathBuf, LauncherKind), Diagnostic> {
     let paths = std::env::var_os("PATH").unwrap_or_default();
@@ -164,13 +179,13 @@ fn launcher(wish: Option<&str>) -> Result<(PathBuf, LauncherKind), Diagnostic> {
     let path = match wish {
         Some(name) => there(name).ok_or_else(|| absent(name))?,
         None => {
-            let allocation = std::env::var_os("SLURM_JOB_ID").is_some();
-            let names = if allocation { &["srun", "mpirun", "mpiexec"][..] } else { &["mpirun", "mpiexec"] };
-            names.iter().find_map(|name| there(name)).ok_or_else(|| absent("mpirun"))?
+            let batch = BATCH.iter().filter(|(variable, _)| std::env::var_os(variable).is_some());
+            let names = batch.map(|(_, name)| name).chain(&["mpirun", "mpiexec"]);
+            names.into_iter().find_map(|name| there(name)).ok_or_else(|| absent("mpirun"))?
         }
     };
-    if path.file_name() == Some(OsStr::new("srun")) {
-        return Ok((path, LauncherKind::Srun));
+    if let Some((_, kind)) = NAMED.iter().find(|(name, _)| path.file_name() == Some(OsStr::new(name))) {
+        return Ok((path, *kind));
     }
     let answer = Command::new(&path).arg("--version").output();
     let text = answer.map(|answer| [answer.stdout, answer.stderr].concat()).unwrap_or_default();
@@ -179,7 +194,9 @@ fn launcher(wish: Option<&str>) -> Result<(PathBuf, LauncherKind), Diagnostic> {
         None => {
             let message = "its --version names no MPI that is known here";
             let wrong = Diagnostic::error(&Origin::argument(&path.to_string_lossy()), message);
-            Err(wrong.hint("launcher= takes the mpirun or mpiexec of Open MPI or MPICH, or srun"))
+            Err(wrong.hint(
+                "launcher= takes the mpirun or mpiexec of Open MPI, MPICH or PALS, or srun, flux, palsrun",
+            ))
         }
     }
 }
@@ -217,6 +234,10 @@ fn kind(version: &str) -> Option<LauncherKind> {
     if text.contains("prrte") || text.contains("prte") {
         return Some(LauncherKind::Prrte);
     }
+    // "mpiexec version 1.2.12 revision ..."
+    if text.contains("pals") || text.starts_with("mpiexec version ") {
+        return Some(LauncherKind::Pals);
+    }
     let hydra = ["hydra", "mpich", "intel(r) mpi", "mvapich"];
     hydra.iter().any(|word| text.contains(word)).then_some(LauncherKind::Hydra)
 }
@@ -232,13 +253,15 @@ struct LaunchRequest<'a> {
 }
 
 impl LaunchRequest<'_> {
-    fn of(&self, kind: LauncherKind) -> Vec<String> {
-        match kind {
+    fn of(&self, kind: LauncherKind) -> Result<Vec<String>, Diagnostic> {
+        Ok(match kind {
             LauncherKind::OpenMpi => self.open_mpi(&["--oversubscribe"]),
             LauncherKind::Prrte => self.open_mpi(&["--map-by", ":OVERSUBSCRIBE"]),
             LauncherKind::Hydra => self.in_groups(&[], |host| self.hydra(host)),
+            LauncherKind::Pals => self.in_groups(&[], |host| self.pals(host)),
             LauncherKind::Srun => self.srun(),
-        }
+            LauncherKind::Flux => self.flux()?,
+        })
     }
 
     /// One group of ranks for each host: Open MPI counts its own host first otherwise, whatever the order of names.
@@ -270,6 +293,34 @@ impl LaunchRequest<'_> {
         strings(&["-host", &host.name, "-n", &host.slots.to_string(), "-wdir", self.directory])
     }
 
+    /// PALS takes Hydra's groups, and binds ranks to processors unless it is told not to.
+    fn pals(&self, host: &Host) -> Vec<String> {
+        let slots = host.slots.to_string();
+        let place = ["--hosts", &host.name, "-n", &slots, "--ppn", &slots];
+        [strings(&place), strings(&["--cpu-bind", "none", "--wdir", self.directory])].concat()
+    }
+
+    /// Flux puts the same number of tasks on each node, in the order of its own ranks.
+    fn flux(&self) -> Result<Vec<String>, Diagnostic> {
+        let hosts = &self.elsewhere.hosts;
+        let mut names: Vec<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        if names.len() < hosts.len() || hosts.iter().any(|host| host.slots != hosts[0].slots) {
+            let message = "Flux puts the same number of ranks on each host, and names each host once";
+            let wrong = Diagnostic::error(&Origin::argument("hosts"), message);
+            return Err(wrong.hint("give each host the same number of ranks: node[01-04]:8"));
+        }
+        let nodes = format!("--nodes={}", hosts.len());
+        let tasks = format!("--tasks-per-node={}", hosts.first().map_or(1, |host| host.slots));
+        let place = format!("--requires=hosts:{}", names.join(","));
+        let folder = format!("--cwd={}", self.directory);
+        let first = ["run", &nodes, &tasks, &place, &folder, "-o", "cpu-affinity=off", self.program];
+        let mut words = strings(&first);
+        words.extend_from_slice(self.arguments);
+        Ok(words)
+    }
+
     /// Ranks lie in the order of the list, a name in it for each of them.
     fn srun(&self) -> Vec<String> {
         let names: Vec<_> = self
@@ -281,9 +332,9 @@ impl LaunchRequest<'_> {
         let ranks = self.elsewhere.ranks().to_string();
         let list = format!("--nodelist={}", names.join(","));
         let folder = format!("--chdir={}", self.directory);
-        let first =
-            ["--ntasks", &ranks, "--distribution=arbitrary", &list, &folder, "--export=ALL", self.program];
-        let mut words = strings(&first);
+        let place = ["--ntasks", &ranks, "--distribution=arbitrary", &list, &folder];
+        let mut words = strings(&place);
+        words.extend(strings(&["--export=ALL", "--cpu-bind=none", self.program]));
         words.extend_from_slice(self.arguments);
         words
     }
@@ -299,6 +350,10 @@ mod tests {
     use iodyno_dialect::hosts::list;
 
     fn words(kind: LauncherKind, hosts: &str, root: bool) -> String {
+        told(kind, hosts, root).expect("words")
+    }
+
+    fn told(kind: LauncherKind, hosts: &str, root: bool) -> Result<String, String> {
         let elsewhere = Elsewhere { hosts: list(hosts).unwrap(), ..Elsewhere::default() };
         let arguments = strings(&["ior", "-t", "1m"]);
         let words = LaunchRequest {
@@ -309,7 +364,7 @@ mod tests {
             variables: &["IODYNO_SENT"],
             root,
         };
-        words.of(kind).join(" ")
+        words.of(kind).map(|words| words.join(" ")).map_err(|wrong| wrong.message)
     }
 
     #[test]
@@ -329,8 +384,20 @@ mod tests {
         );
         assert_eq!(
             words(LauncherKind::Srun, "h2,h1:2", false),
-            "--ntasks 3 --distribution=arbitrary --nodelist=h2,h1,h1 --chdir=/data --export=ALL /opt/iodyno ior -t 1m"
+            "--ntasks 3 --distribution=arbitrary --nodelist=h2,h1,h1 --chdir=/data --export=ALL --cpu-bind=none \
+             /opt/iodyno ior -t 1m"
         );
+        assert_eq!(
+            words(LauncherKind::Pals, "h1,h2:4", false),
+            "--hosts h1 -n 1 --ppn 1 --cpu-bind none --wdir /data /opt/iodyno ior -t 1m : \
+             --hosts h2 -n 4 --ppn 4 --cpu-bind none --wdir /data /opt/iodyno ior -t 1m"
+        );
+        assert_eq!(
+            words(LauncherKind::Flux, "n[1-2]:4", false),
+            "run --nodes=2 --tasks-per-node=4 --requires=hosts:n1,n2 --cwd=/data -o cpu-affinity=off \
+             /opt/iodyno ior -t 1m"
+        );
+        assert!(told(LauncherKind::Flux, "h1,h2:4", false).is_err_and(|wrong| wrong.contains("same number")));
     }
 
     #[test]
@@ -349,6 +416,7 @@ mod tests {
         assert_eq!(kind("mpirun (Open MPI) 5.0.11"), Some(LauncherKind::Prrte));
         assert_eq!(kind("HYDRA build details:\n    Version: 5.0.2"), Some(LauncherKind::Hydra));
         assert_eq!(kind("Intel(R) MPI Library for Linux* OS, Version 2021.9"), Some(LauncherKind::Hydra));
+        assert_eq!(kind("mpiexec version 1.2.12 revision abc built x"), Some(LauncherKind::Pals));
         assert_eq!(kind("lamd 7.1"), None);
     }
 }

@@ -26,7 +26,7 @@ mod finding_page;
 mod forwarded_files;
 mod hosts;
 mod interleave;
-mod kv_cache;
+mod k8s;
 mod leftovers;
 mod limiting_part;
 mod limits;

@@ -14,7 +14,7 @@ use crate::cache_command::CacheArgs;
 use crate::command::help_of;
 use crate::compare::CompareArgs;
 use crate::crash::CrashArgs;
-use crate::kv_cache::KvCacheArgs;
+use crate::k8s::KubernetesArgs;
 use crate::limits::LimitsArgs;
 use crate::load_curve::LoadCurveArgs;
 use crate::loader::HostLoader;
@@ -142,8 +142,7 @@ fn own_help(world: &World, name: &str) -> Option<String> {
         "trace" => TraceArgs::command(),
         "load-curve" => LoadCurveArgs::command(),
         "accelerators" => AcceleratorsArgs::command(),
-        "kv-cache" => KvCacheArgs::command(),
-        "vector-search" => VectorSearchArgs::command(),
+        "k8s" => KubernetesArgs::command(),
         "limits" => LimitsArgs::command(),
         "neighbours" => NeighboursArgs::command(),
         "powerfail" => PowerfailArgs::command(),

@@ -17,6 +17,9 @@ const LINES: &str = "IODYNO_AGAINST_LINES";
 const CANDIDATE: &str = "IODYNO_FIO_CANDIDATE";
 /// The packages whose tests compare with originals.
 const PACKAGES: &[&str] = &["iodyno", "iodyno-dialect", "iodyno-engine"];
+/// Tools whose cases are all in one test program.
+const ONE_PROGRAM: &[(&str, &str)] =
+    &[("sctp", "sctp"), ("raid", "raid"), ("objects", "objects"), ("slurm", "world"), ("k8s", "world")];
 /// Building the tests.
 const BUILD_LIMIT: Duration = Duration::from_secs(40 * 60);
 /// No case begins later.
@@ -71,10 +74,10 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
 /// The cases against a tool, of the tests as they are now.
 fn chosen(root: &Path, tool: &str, part: Option<String>) -> Result<Vec<TestCase>, String> {
     // Their tests are one program each: no other is built for them.
-    let one = ["sctp", "raid", "objects", "dlio"].contains(&tool);
-    let mut build = Suite::build(root, if one { &["iodyno"] } else { PACKAGES });
-    if one {
-        build.args(["--test", if tool == "dlio" { "door" } else { tool }]);
+    let one = ONE_PROGRAM.iter().find(|(name, _)| *name == tool);
+    let mut build = Suite::build(root, if one.is_some() { &["iodyno"] } else { PACKAGES });
+    if let Some((_, program)) = one {
+        build.args(["--test", program]);
     }
     if tool == "objects" {
         // Its C is compiled for nothing else.

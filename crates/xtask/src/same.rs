@@ -189,7 +189,7 @@ mod tests {
             "hdparm",
             "iostat",
             "iometer",
-            "vdbench",
+            "diskspd",
             "io500",
             "iperf3",
             "iperf",

@@ -222,6 +222,13 @@ fn targets(settings: &Settings) -> Vec<Target> {
     ]
 }
 
+/// The data alone.
+pub(super) fn data_target(settings: &Settings) -> Vec<Target> {
+    let mut targets = targets(settings);
+    targets.truncate(DATA + 1);
+    targets
+}
+
 /// A file or device that was there before: opened for reading, left as it is, never removed.
 fn only_read(settings: &Settings) -> Target {
     let path = settings.path.clone();

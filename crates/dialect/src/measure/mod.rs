@@ -7,6 +7,7 @@ pub(crate) mod advice;
 mod cells;
 mod class;
 mod command;
+mod disk_mark;
 mod frame;
 mod gather;
 mod left;
@@ -24,6 +25,7 @@ use iodyno_report::native::Native;
 
 use crate::run_options::RunOptions;
 use crate::{Dialect, Loader, Request, Run};
+use disk_mark::DiskMark;
 use options::Options;
 use report::{Card, CardSetup, GrowingCard};
 
@@ -52,6 +54,9 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
     }
     store::refuse_elsewhere(&options).map_err(|wrong| vec![wrong])?;
     let settings = settings::resolve(&options, loader).map_err(|wrong| vec![wrong])?;
+    if let Some(profile) = options.profile {
+        return marks(&options, DiskMark::new(settings, profile, options.time), loader);
+    }
     let plan = match options.long {
         Some(ns) => lower::long(&settings, ns, long::resolve(&options, &settings)?),
         None => lower::plan(&settings),
@@ -64,6 +69,21 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
         abandoned: left.abandoned,
         translate: advice::translate,
         ..run(&options, plan, settings, loader)?
+    })))
+}
+
+/// The run of a disk mark's tests.
+fn marks(options: &Options, mark: DiskMark, loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
+    let left = left::find(mark.settings(), loader);
+    let engine =
+        mark.settings().engine_note.iter().map(|note| Diagnostic::note(&Origin::Default, note.as_str()));
+    let messages = engine.chain(left.unknown).collect();
+    let plan = mark.plan();
+    Ok(Request::Run(Box::new(Run {
+        messages,
+        abandoned: left.abandoned,
+        translate: advice::translate,
+        ..run(options, plan, mark, loader)?
     })))
 }
 

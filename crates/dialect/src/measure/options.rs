@@ -4,6 +4,7 @@ use clap::Parser;
 use iodyno_model::units;
 
 use super::DIALECT;
+use super::disk_mark::{self, MarkProfile};
 use crate::native::{ExportArguments, KeepArguments, WatchArguments, WorldArguments};
 
 /// What is said about the command in its help.
@@ -24,6 +25,10 @@ pub(super) struct Options {
     /// About 6 minutes: 5 s a measurement, depths to 256
     #[arg(long)]
     pub(super) full: bool,
+    /// The tests and the table of CrystalDiskMark or KDiskMark: crystaldiskmark, or crystaldiskmark-nvme, -peak, -nvme-peak,
+    /// -real-world, -demo; -mix behind it adds reads and writes together
+    #[arg(long, value_name = "NAME", value_parser = disk_mark::profile, conflicts_with_all = ["quick", "full", "long"])]
+    pub(super) profile: Option<&'static MarkProfile>,
     /// Time of each measurement, e.g. 2s or 500ms
     #[arg(long, value_name = "T", value_parser = time)]
     pub(super) time: Option<u64>,

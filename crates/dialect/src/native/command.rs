@@ -51,13 +51,13 @@ struct RunArguments {
 /// Where a native command runs.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct WorldArguments {
-    /// Run on these hosts through ssh, mpirun or srun: h1,h2:4 (4 ranks), or @FILE
+    /// Run on these hosts through ssh, mpirun or srun: h1,h2:4 (4 ranks), node[01-16]:8, or @FILE
     #[arg(long, value_name = "HOSTS")]
     hosts: Option<String>,
     /// Run on the hosts of this file, one a line: h1, h1:4 or h1 slots=4
     #[arg(long, value_name = "FILE", conflicts_with = "hosts")]
     hostfile: Option<String>,
-    /// Launcher: mpirun, mpiexec, srun, or a path
+    /// Launcher: mpirun, mpiexec, srun, flux, palsrun, or a path; without hosts: on those of the job of Slurm or PBS
     #[arg(long, value_name = "NAME")]
     launcher: Option<String>,
 }

@@ -2,6 +2,7 @@
 //!
 //! `IODYNO_BLESS=1` rewrites the golden files and the pages that are generated from the option tables.
 
+mod diskspd;
 mod texts;
 mod world;
 
@@ -76,7 +77,13 @@ fn golden_plans_of_hdparm() {
 }
 
 #[test]
+fn golden_plans_of_diskspd() {
+    plans("golden/diskspd/plans.txt");
+}
+
+#[test]
 fn golden_documents_are_generated() {
+    golden("docs/diskspd.md", &iodyno_dialect::diskspd::options::document());
     golden("docs/dd.md", &iodyno_dialect::dd::options::document());
     golden("docs/hdparm.md", &iodyno_dialect::hdparm::options::document());
     golden("docs/iperf3.md", &iodyno_dialect::iperf3::options::document());

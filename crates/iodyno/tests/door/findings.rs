@@ -32,6 +32,7 @@ const STORAGE: &[(&str, &str, &[&str])] = &[
          ++workload.train.computation_time=0.001 hydra.run.dir=HERE/out", ALSO),
     ("iozone", "-s 1m -r 64k -i 0 -f HERE/iozone", ALSO),
     ("iometer", "HERE/f.icf -r HERE/results.csv --map C:=HERE", ALSO),
+    ("diskspd", "-c1M -d1 -W0 -w100 HERE/diskspd", ALSO),
     ("filebench", "-f HERE/f.f", ALSO),
     ("vdbench", "-f HERE/f.parm -o HERE/output", ALSO),
     ("io500", "HERE/io500.ini", OWN),

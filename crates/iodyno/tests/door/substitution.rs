@@ -27,6 +27,7 @@ const STORAGE: &[(&str, &str, Option<&str>)] = &[
     ("iozone", "-s 256k -r 64k -i 0 -i 1 -f HERE/iozone", None),
     ("vdbench", "-f HERE/f.parm -o HERE/output", None),
     ("iometer", "HERE/f.icf -r HERE/results.csv --map C:=HERE", None),
+    ("diskspd", "-c256K -d1 -W0 -o1 -r -w50 HERE/diskspd", None),
     ("filebench", "-f HERE/f.f", Some("waits for the one before")),
     ("hdparm", "-t HERE/disk", None),
 ];

@@ -4,8 +4,10 @@
 //! Few ranks and short runs, since launchers of oversubscribed machines are slow. Without a launcher all is skipped.
 #![allow(unsafe_code)]
 
+mod batch;
 mod clients;
 mod ends;
+mod k8s;
 mod launch;
 mod mesh;
 #[allow(dead_code)]
@@ -13,13 +15,24 @@ mod mesh;
 mod program;
 mod replays;
 mod runs;
+mod slurm;
 mod together;
 
 fn main() -> std::process::ExitCode {
     testbed::run(
-        [runs::cases(), together::cases(), replays::cases(), ends::cases(), mesh::cases(), clients::cases()]
-            .into_iter()
-            .flatten()
-            .collect(),
+        [
+            runs::cases(),
+            together::cases(),
+            replays::cases(),
+            ends::cases(),
+            mesh::cases(),
+            clients::cases(),
+            batch::cases(),
+            slurm::cases(),
+            k8s::cases(),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
     )
 }

@@ -49,6 +49,8 @@ fn refuse_lasting(options: &Options) -> Result<(), Diagnostic> {
         ("--mix", lasting.mix.is_some()),
         ("--destroy", lasting.destroy.is_some()),
     ];
+    let profile = [("--profile", options.profile.is_some())];
+    refuse(&profile, "it is for files and devices", "leave it out: a store has a card of its own")?;
     let hint = "leave it out; a plan for iodyno run chooses depth, objects and mix of a store";
     refuse(&given, "it is for files and devices", hint)
 }

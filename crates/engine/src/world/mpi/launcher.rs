@@ -75,26 +75,50 @@ pub(crate) fn find(variable: Variables<'_>) -> Result<Option<Launcher>, Failure>
     for (name, size, families) in KNOWN {
         let Some(text) = variable(size) else { continue };
         let ranks = Some(number(size, &text)?);
-        // Slurm speaks PMI-2 with libraries of both families.
-        let (name, families) = match (*size, variable("SLURM_STEP_ID")) {
-            ("PMI_SIZE", Some(_)) => ("Slurm's srun (PMI)", MPICH_OR_OPEN_MPI),
-            _ => (*name, *families),
-        };
+        let batch = BATCH.iter().find(|batch| *size == "PMI_SIZE" && variable(batch.variable).is_some());
+        let (name, families) = batch.map_or((*name, *families), |batch| (batch.pmi, batch.families));
         return Ok(Some(Launcher { name, families, ranks }));
     }
-    Ok(match variable("PALS_RANKID") {
-        Some(_) => Some(Launcher { name: "PALS", families: MPICH, ranks: None }),
-        None => by_pmix(variable)?,
-    })
+    by_pmix(variable)
 }
 
-/// PMIx servers other than `mpirun`, and Slurm steps without any PMI that we know.
+/// What a batch system's own launcher sets for each task.
+struct BatchLauncher {
+    variable: &'static str,
+    /// How it is called where it speaks PMI or PMI-2, which these families understand.
+    pmi: &'static str,
+    families: &'static [Family],
+}
+
+const BATCH: &[BatchLauncher] = &[
+    BatchLauncher { variable: "SLURM_STEP_ID", pmi: "Slurm's srun (PMI)", families: MPICH_OR_OPEN_MPI },
+    BatchLauncher { variable: "FLUX_TASK_RANK", pmi: "Flux (PMI)", families: MPICH_OR_OPEN_MPI },
+    BatchLauncher { variable: "PALS_RANKID", pmi: "PALS", families: MPICH },
+];
+
+/// PMIx servers other than `mpirun`, and tasks of batch systems without any PMI that we know.
 fn by_pmix(variable: Variables<'_>) -> Result<Option<Launcher>, Failure> {
-    let name = "SLURM_STEP_NUM_TASKS";
-    let tasks = variable(name).map(|text| number(name, &text)).transpose()?;
+    let counted = |name: &str| variable(name).map(|text| number(name, &text)).transpose();
+    let tasks = counted("SLURM_STEP_NUM_TASKS")?;
+    let flux = match variable("FLUX_TASK_RANK") {
+        Some(_) => counted("FLUX_JOB_SIZE")?,
+        None => None,
+    };
+    let is_pals = variable("PALS_RANKID").is_some();
     if variable("PMIX_RANK").is_some() {
-        let name = if tasks.is_some() { "Slurm's srun (PMIx)" } else { "a PMIx launcher" };
-        return Ok(Some(Launcher { name, families: OPEN_MPI_OR_MPICH, ranks: tasks }));
+        let name = match () {
+            () if tasks.is_some() => "Slurm's srun (PMIx)",
+            () if flux.is_some() => "Flux (PMIx)",
+            () if is_pals => "PALS (PMIx)",
+            () => "a PMIx launcher",
+        };
+        return Ok(Some(Launcher { name, families: OPEN_MPI_OR_MPICH, ranks: tasks.or(flux) }));
+    }
+    if is_pals {
+        return Ok(Some(Launcher { name: "PALS", families: MPICH, ranks: None }));
+    }
+    if let Some(ranks) = flux.filter(|ranks| *ranks > 1) {
+        return Ok(Some(Launcher { name: "Flux", families: MPICH_OR_OPEN_MPI, ranks: Some(ranks) }));
     }
     // A shell in an allocation has the variables of its own step of one task.
     let several = tasks.filter(|tasks| *tasks > 1 && variable("SLURM_PROCID").is_some());
@@ -103,6 +127,22 @@ fn by_pmix(variable: Variables<'_>) -> Result<Option<Launcher>, Failure> {
         _ => MPICH_OR_OPEN_MPI,
     };
     Ok(several.map(|tasks| Launcher { name: "Slurm's srun", families, ranks: Some(tasks) }))
+}
+
+/// How a launcher's ranks come together where they do not: what it must be asked for, and what must be there.
+pub(crate) fn advice(launcher: &Launcher) -> &'static str {
+    match launcher.name {
+        name if name.starts_with("Slurm") => {
+            "load the site's MPI (module load openmpi or mpich) and ask srun for what it speaks: srun --mpi=pmix, or \
+             --mpi=pmi2 for MPICH (srun --mpi=list); "
+        }
+        name if name.starts_with("Flux") => {
+            "load the site's MPI (module load openmpi or mpich) and let Flux speak with it: flux run -o pmi=simple, or \
+             -o pmi=pmix where flux-pmix is installed; "
+        }
+        name if name.starts_with("PALS") => "load the site's MPI (module load cray-mpich); ",
+        _ => "",
+    }
 }
 
 fn number(name: &str, text: &str) -> Result<u32, Failure> {
@@ -149,6 +189,29 @@ mod tests {
         // The job's variables alone: a batch script, or a shell in an allocation.
         assert_eq!(who(&[("SLURM_NTASKS", "8"), ("SLURM_PROCID", "0")]), None);
         assert_eq!(who(&[("SLURM_STEP_NUM_TASKS", "1"), ("SLURM_PROCID", "0")]), None);
+    }
+
+    #[test]
+    fn flux_and_pals_are_known_by_their_tasks() {
+        let flux = [("FLUX_URI", "local:///x"), ("FLUX_JOB_SIZE", "4"), ("FLUX_TASK_RANK", "1")];
+        let with = |more: &[(&'static str, &'static str)]| who(&[&flux[..], more].concat());
+        assert_eq!(with(&[("PMI_SIZE", "4"), ("PMI_FD", "9")]), Some(("Flux (PMI)", Family::Mpich, Some(4))));
+        assert_eq!(with(&[("PMIX_RANK", "1")]), Some(("Flux (PMIx)", Family::OpenMpi, Some(4))));
+        assert_eq!(with(&[]), Some(("Flux", Family::Mpich, Some(4))));
+        // A shell in an instance is no task.
+        assert_eq!(who(&flux[..1]), None);
+        let pals = [("PALS_RANKID", "0"), ("PALS_APID", "a")];
+        let with = |more: &[(&'static str, &'static str)]| who(&[&pals[..], more].concat());
+        assert_eq!(with(&[("PMI_SIZE", "2"), ("PMI_RANK", "0")]), Some(("PALS", Family::Mpich, Some(2))));
+        assert_eq!(with(&[("PMIX_RANK", "0")]), Some(("PALS (PMIx)", Family::OpenMpi, None)));
+    }
+
+    #[test]
+    fn each_batch_system_is_told_its_own_way_out() {
+        let told = |variables: &[(&str, &str)]| advice(&found(variables).expect("a launcher"));
+        assert!(told(&[("SLURM_STEP_NUM_TASKS", "2"), ("SLURM_PROCID", "0")]).contains("srun --mpi=pmix"));
+        assert!(told(&[("FLUX_JOB_SIZE", "2"), ("FLUX_TASK_RANK", "0")]).contains("-o pmi=pmix"));
+        assert_eq!(told(&[("OMPI_COMM_WORLD_SIZE", "2")]), "");
     }
 
     #[test]

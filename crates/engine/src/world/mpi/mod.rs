@@ -170,7 +170,8 @@ fn mismatch(launcher: &Launcher, size: u32, library: &Library) -> Option<Failure
         "{name} says that there are {ranks} ranks, but {version} ({path}) sees {size}: it is not the launcher's library"
     );
     Some(Failure::new(message).hint(format!(
-        "name the launcher's own library: {variable}=/path/to/libmpi.so; {variable}=off runs every process alone"
+        "{}name the launcher's own library: {variable}=/path/to/libmpi.so; {variable}=off runs every process alone",
+        launcher::advice(launcher)
     )))
 }
 
@@ -202,7 +203,10 @@ fn none(launcher: Option<&Launcher>, tried: &[String]) -> Failure {
     let who = launcher.map_or_else(String::new, |launcher| format!("{} started this, but ", launcher.name));
     let variable = launcher::LIBRARY;
     let hint = match launcher {
-        Some(_) => format!("{variable}=/path/to/libmpi.so names it; {variable}=off runs every process alone"),
+        Some(launcher) => format!(
+            "{}{variable}=/path/to/libmpi.so names it; {variable}=off runs every process alone",
+            launcher::advice(launcher)
+        ),
         None => format!("{variable}=/path/to/libmpi.so names it"),
     };
     Failure::new(format!("{who}no MPI library can be opened; tried {}", tried.join(", "))).hint(hint)
