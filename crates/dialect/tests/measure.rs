@@ -467,3 +467,63 @@ fn a_long_run_that_would_lose_data_is_refused() {
     let large = refused(&mut directory(ssd()), "/srv/data --long 2h --size 16MiB --block 32MiB");
     assert!(large.contains("more than the 16 MiB"), "{large}");
 }
+
+#[test]
+fn a_profile_of_crystaldiskmark_runs_each_test_five_times() {
+    let of = |name: &str| run(&mut directory(ssd()), &["--profile", name, "/srv/data"]).plan;
+    let plan = of("crystaldiskmark");
+    assert_eq!((plan.phases.len(), plan.targets.len()), (2 * 4 * 5, 1), "reads, then writes");
+    assert_eq!(
+        (plan.phases[0].name.as_str(), plan.phases[20].name.as_str()),
+        ("SEQ1M Q8T1 read", "SEQ1M Q8T1 write")
+    );
+    assert_eq!((0..5).map(|run| plan.phases[run].repetition).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+    let rests = plan.phases.iter().filter(|phase| phase.jobs[0].start.after_ns > 0).count();
+    assert_eq!((rests, plan.phases[0].jobs[0].limit.time_ns), (7, Some(5_000_000_000)));
+    let threads = of("kdiskmark-nvme").phases.iter().map(|phase| phase.jobs[0].workers).max();
+    assert_eq!(threads, Some(16));
+    assert_eq!(of("crystaldiskmark-peak-mix").phases.len(), 3 * 2 * 5);
+    assert_eq!(run(&mut device(), &["--profile", "kdiskmark", "/dev/nvme0n1"]).plan.phases.len(), 4 * 5);
+    assert!(refused(&mut directory(ssd()), &["--profile", "fast", "/srv/data"]).contains("crystaldiskmark"));
+    assert!(
+        refused(&mut directory(ssd()), &["--profile", "kdiskmark", "--quick", "/srv/data"])
+            .contains("--quick")
+    );
+}
+
+#[test]
+fn the_table_of_crystaldiskmark_has_the_best_run_and_the_median() {
+    let mut world = directory(ssd());
+    let mut run = run(&mut world, &["--profile", "crystaldiskmark-demo", "/srv/data"]);
+    let phase = |at: usize, megabytes: u64| {
+        let planned = &run.plan.phases[at];
+        let verb = if planned.name.ends_with("read") { Verb::Read } else { Verb::Write };
+        let mut line =
+            Line { operations: megabytes * 5, bytes: megabytes * 5_000_000, ..Line::empty("", verb) };
+        (0..line.operations).for_each(|_| line.latency.add(1_000_000));
+        let tally = Tally {
+            lines: vec![line],
+            last_done_ns: 5_000_000_000,
+            first_done_ns: 5_000_000_000,
+            ..Tally::default()
+        };
+        let job = JobRecord { tally, ..JobRecord::default() };
+        PhaseRecord {
+            name: planned.name.clone(),
+            index: at,
+            elapsed_ns: 5_000_000_000,
+            jobs: vec![job],
+            ..PhaseRecord::default()
+        }
+    };
+    let phases = [300, 100, 200, 500, 250].iter().enumerate().map(|(at, rate)| phase(at, *rate)).collect();
+    let record = Record { phases, stopped_by: Some(2), ..Record::default() };
+    let mut out = Vec::new();
+    let mut output = Output { out: &mut out, err: &mut Vec::new(), files: &mut iodyno_report::NoFiles };
+    run.reporter.event(&Event::Ended(Box::new(record)), &mut output).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let row =
+        "SEQ    1MiB (Q=  8, T= 1):   500.000 MB/s [    500.0 IOPS] <  1000.00 us>   median   250.000 MB/s";
+    assert!(text.contains(row), "{text}");
+    assert!(text.contains("[Write]\n  SEQ    1MiB (Q=  8, T= 1):          -"), "{text}");
+}

@@ -62,14 +62,11 @@ impl Element {
     pub fn read(text: &str) -> Result<Element, (u32, String)> {
         let mut reader = Reader::from_str(text);
         let mut open = vec![Element::default()];
+        let (mut line, mut counted) = (1, 0);
         loop {
-            let line = text
-                .as_bytes()
-                .iter()
-                .take(reader.buffer_position() as usize)
-                .filter(|byte| **byte == b'\n')
-                .count();
-            let line = line as u32 + 1;
+            let position = text.len().min(reader.buffer_position() as usize);
+            line += text.as_bytes()[counted..position].iter().filter(|byte| **byte == b'\n').count() as u32;
+            counted = position;
             let wrong = |message: String| (line, message);
             match reader.read_event().map_err(|error| wrong(format!("no XML: {error}")))? {
                 Event::Start(start) => {

@@ -15,6 +15,7 @@ pub mod options;
 pub mod profile;
 pub mod report;
 pub mod settings;
+mod size;
 #[cfg(test)]
 mod tests;
 

@@ -85,6 +85,10 @@ impl Manifest<'_> {
         let count = (u64::from(pods) * u64::from(ranks)).to_string();
         let mut words: Vec<String> =
             ["mpirun", "--allow-run-as-root", "--bind-to", "none", "-n", &count].map(String::from).to_vec();
+        // Sessions of sshd have neither the container's directory nor its variables.
+        words.extend(["--wdir".into(), self.arguments.workdir.clone()]);
+        let variables = self.arguments.env.iter();
+        words.extend(variables.flat_map(|(name, value)| ["-x".into(), format!("{name}={value}")]));
         words.extend(self.arguments.words());
         let mut launcher = json!({"name": "launcher", "image": self.arguments.image, "command": words});
         self.pull(&mut launcher);

@@ -45,8 +45,8 @@ fn pods_of_an_indexed_job_have_directories_of_their_own() {
 #[test]
 fn ranks_of_an_mpi_job_are_started_by_its_launcher() {
     let job = [
-        "--mpi", "--pods", "2", "--ranks", "4", "--cpu", "4", "--memory", "8Gi", "img:1", "--", "ior", "-o",
-        "/data/f",
+        "--mpi", "--env", "A=b", "--pods", "2", "--ranks", "4", "--cpu", "4", "--memory", "8Gi", "img:1",
+        "--", "ior", "-o", "/data/f",
     ];
     let text = text(&job, &[]);
     for part in [
@@ -55,6 +55,9 @@ fn ranks_of_an_mpi_job_are_started_by_its_launcher() {
         "  slotsPerWorker: 4\n",
         "    Worker:\n      replicas: 2\n",
         "- mpirun\n",
+        "- \"--wdir\"\n",
+        "- \"-x\"\n",
+        "- \"A=b\"\n",
         "- \"8\"\n",
         "- /usr/sbin/sshd\n",
         "            limits:\n              cpu: \"4\"\n              memory: 8Gi\n",

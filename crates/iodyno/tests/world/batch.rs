@@ -82,8 +82,8 @@ fn allocated() -> Outcome {
 
 fn without_mpi() -> Outcome {
     let home = scratch();
-    let program = "while [ \"${1#/}\" = \"$1\" ]; do shift; done";
-    let alone = "unset IODYNO_SENT; IODYNO_MPI=/nowhere/libmpi.so exec";
+    let program = "while [ ! -f \"$1\" ]; do shift; done";
+    let alone = "unset IODYNO_SENT\nIODYNO_MPI=/nowhere/libmpi.so\nexport IODYNO_MPI\nexec";
     let task = "SLURM_PROCID=0 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=2 SLURM_MPI_TYPE=none";
     launcher(home.path(), "srun", &format!("{program}\nexport {task}\n{alone} \"$@\""));
     told(sent(home.path(), "launcher=srun,hosts=h1:2", &[]))
@@ -100,7 +100,7 @@ fn without_mpi() -> Outcome {
 
 fn one_world() -> Outcome {
     let home = scratch();
-    let real = "while [ \"${1#/}\" = \"$1\" ]; do shift; done\nexec mpiexec.hydra -n 2 \"$@\"";
+    let real = "while [ ! -f \"$1\" ]; do shift; done\nexec mpiexec.hydra -n 2 \"$@\"";
     let tasks = [
         ("srun", "SLURM_JOB_ID=1 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=0 SLURM_MPI_TYPE=pmi2"),
         (
