@@ -16,10 +16,14 @@ use iodyno_model::ItemMarks;
 use crate::file_system_client::{FileSystemClient, SharedCreation};
 
 pub mod drawn;
+mod spelled;
 pub mod templates;
 
 /// The longest path that is computed, with its end, bytes (`PATH_MAX`).
 const PATH_BYTES: usize = 4096;
+
+/// Digits that a directory's number may be asked for.
+const DIGITS_MOST: usize = 20;
 
 /// Stands beside mode bits that an operation says itself.
 pub const SAYS_MODE: u32 = 1 << 31;
@@ -53,7 +57,7 @@ pub struct Names {
     pub per_directory: u64,
     /// Directories that were drawn, in place of those that the four before describe.
     pub tree: Option<Arc<DrawnTree>>,
-    /// Names that were recorded, in place of all that is computed.
+    /// Names that were recorded or [spelled](spelled), in place of all that is computed.
     pub listed: Option<Arc<[ListedName]>>,
     /// Items in the set.
     pub count: u64,
@@ -95,14 +99,16 @@ pub struct ListedName {
 pub enum Piece {
     /// Itself.
     Text(String),
-    /// The directory's index in the one above, with so many digits at least.
-    Child(u8),
-    /// Its index in the whole tree, the same.
-    Item(u8),
+    /// The directory's index in the one above.
+    Child,
+    /// The same with so many digits at least.
+    Padded(usize),
+    /// Its index in the whole tree.
+    Item,
 }
 
 impl Piece {
-    /// The parts of a template: `{child}` and `{item}` between texts, or `{child:02}` with two digits at least.
+    /// The parts of a template: `{child}`, `{child:05}` and `{item}` between texts.
     pub fn parse(template: &str) -> Vec<Piece> {
         let (mut pieces, mut rest) = (Vec::new(), template);
         let kinds: [(&str, fn(u8) -> Piece); 2] = [("{child", Piece::Child), ("{item", Piece::Item)];
@@ -117,8 +123,12 @@ impl Piece {
             Some((at, word.len() + form.len() + 1, piece(digits)))
         };
         let first = |rest: &str| {
-            let found = kinds.map(|(word, piece)| number(rest, word, piece));
-            found.into_iter().flatten().min_by_key(|(at, ..)| *at)
+            let found = [("{child}", Piece::Child), ("{item}", Piece::Item)]
+                .map(|(word, piece)| rest.find(word).map(|at| (at, word.len(), piece)));
+            let digits = |text: &str| text.parse().ok().filter(|digits| *digits <= DIGITS_MOST);
+            let padded = spelled::word(rest, "{child:0")
+                .and_then(|(at, length, inside)| Some((at, length, Piece::Padded(digits(inside)?))));
+            found.into_iter().flatten().chain(padded).min_by_key(|(at, ..)| *at)
         };
         while let Some((at, length, piece)) = first(rest) {
             if at > 0 {
@@ -206,13 +216,18 @@ impl Names {
     /// The length of the longest path of all, bytes.
     pub fn longest(&self) -> usize {
         // Deepest, with the highest numbers: only its length counts.
-        let text = |piece: &Piece| if let Piece::Text(text) = piece { text.len() } else { 0 };
+        let text = |piece: &Piece| match piece {
+            Piece::Text(text) => text.len(),
+            Piece::Padded(digits) => *digits,
+            Piece::Child | Piece::Item => 0,
+        };
         let numbers = self.directory.iter().filter(|piece| !matches!(piece, Piece::Text(_))).count();
         let filled = |piece: &Piece| if let Piece::Child(least) | Piece::Item(least) = piece { *least } else { 0 };
         let filled = self.directory.iter().map(filled).max().unwrap_or(0);
         let digits = self.directories().to_string().len().max(filled.into());
         let directory = self.directory.iter().map(text).sum::<usize>() + numbers * digits + 1;
-        let name = (self.prefix.len() + 20 + self.suffix.len()).max(self.first_name.len());
+        let spelled = if self.listed.is_some() { spelled::LONGEST } else { 20 };
+        let name = (self.prefix.len() + spelled + self.suffix.len()).max(self.first_name.len());
         self.root.len() + 1 + directory * self.levels() as usize + name
     }
 
@@ -338,8 +353,9 @@ impl Names {
         for piece in &self.directory {
             match piece {
                 Piece::Text(text) => buffer.push(text.as_bytes()),
-                Piece::Child(digits) => buffer.number(child, *digits),
-                Piece::Item(digits) => buffer.number(directory, *digits),
+                Piece::Child => buffer.number(child),
+                Piece::Padded(digits) => buffer.push(format!("{child:0digits$}").as_bytes()),
+                Piece::Item => buffer.number(directory),
             }
         }
         buffer.push(b"/");

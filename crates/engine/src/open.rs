@@ -15,7 +15,7 @@ use crate::failure::{Failure, strerror};
 use crate::file_system_client::{self, Existing, FileCreation, FileSystemClient};
 use crate::io::{Files, Handle, ReopenedFile, c_path, length};
 use crate::memory::errno;
-use crate::names::templates::{Asker, names, resolve, set_root};
+use crate::names::templates::{Asker, names, resolve, set_root, split};
 use crate::objects::{self, ObjectSet};
 use crate::source::{self, segments};
 
@@ -39,6 +39,7 @@ fn open_set(plan: &Plan, job: &Job, position: usize, asker: Asker<'_>) -> Result
         true => {
             let (above, own) = split(&root);
             names.root = own.into();
+            names = names.spelled(&resolve(&items.name, asker));
             above.to_string()
         }
         false => root.clone(),
@@ -60,16 +61,6 @@ fn open_set(plan: &Plan, job: &Job, position: usize, asker: Asker<'_>) -> Result
 /// Who is asked for what a target's hints say.
 fn client(target: &Target, path: &str) -> Result<Option<Arc<FileSystemClient>>, Failure> {
     target.open.hints.as_ref().map(|hints| FileSystemClient::of(hints, path)).transpose()
-}
-
-/// A path's directory and its last part.
-pub fn split(path: &str) -> (&str, &str) {
-    let path = path.trim_end_matches('/');
-    match path.rsplit_once('/') {
-        Some(("", own)) => ("/", own),
-        Some((above, own)) => (above, own),
-        None => (".", path),
-    }
 }
 
 /// Whether a job makes or removes the whole tree of a set, so that its root need not be there.

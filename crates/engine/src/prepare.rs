@@ -15,8 +15,8 @@ use crate::check::CheckedPlan;
 use crate::failure::{Failure, strerror};
 use crate::io::{Files, Handle};
 use crate::memory::{Memory, errno};
-use crate::names::templates::{Asker, resolve, set_root, tells_apart};
-use crate::open::{grow, o_direct, open_made, space_failure, split, whole_tree};
+use crate::names::templates::{Asker, resolve, set_root, split, tells_apart};
+use crate::open::{grow, o_direct, open_made, space_failure, whole_tree};
 use crate::payload::{BlockAddress, Filler};
 use crate::source::replay::tree;
 use crate::witness::identity;
@@ -92,6 +92,12 @@ impl MadeFiles {
         self.made_trees.extend(top.map(Path::to_path_buf));
     }
 
+    /// Takes a directory that is not there yet, and that a job is to make, for this run's own.
+    fn awaited(&mut self, path: &str) {
+        self.made_trees.push(path.into());
+        self.trees.push(path.into());
+    }
+
     /// Whether a directory is this run's own.
     fn is_ours(&self, path: &str) -> bool {
         self.made_trees.iter().any(|tree| Path::new(path).starts_with(tree))
@@ -112,7 +118,9 @@ impl MadeFiles {
         kept.reverse();
         self.folders = kept;
         let failed = |(result, path): (std::io::Result<()>, PathBuf)| {
-            let error = result.err().filter(|error| error.kind() != std::io::ErrorKind::NotFound)?;
+            // Where a file was there may be a directory now, of which another line takes care.
+            let gone = [std::io::ErrorKind::NotFound, std::io::ErrorKind::IsADirectory];
+            let error = result.err().filter(|error| !gone.contains(&error.kind()))?;
             Some(format!("{}: {error}", path.display()))
         };
         let left = self.objects.drain(..).rev().flat_map(|made| made.remove());
@@ -363,6 +371,9 @@ fn prepare_ground(target: &Target, asker: Asker<'_>, made: &mut MadeFiles) -> Re
     let root = set_root(root, items, asker);
     let (above, _) = split(&root);
     if std::fs::metadata(above).is_ok() {
+        if target.remove && std::fs::symlink_metadata(&root).is_err() {
+            made.awaited(&root);
+        }
         return Ok(());
     }
     let failure = |error: std::io::Error| space_failure(above, error.raw_os_error().unwrap_or(libc::EIO));

@@ -119,13 +119,15 @@ pub struct Items {
     #[reflect(absent = 1)]
     pub count: u64,
     /// Name template; `{item}` is the index, `{item+100}` counts from there, `{item*4096}` counts in such steps.
+    /// `{item:010x}` has ten hexadecimal digits, `{letters:12:7}` is up to twelve letters that are drawn by seed 7; names
+    /// with one of these lie in memory.
     #[reflect(absent = "{item}".into())]
     pub name: String,
     /// Name template of the first item, where it is another.
     #[reflect(default, phrase = "the first {}")]
     pub first_name: String,
-    /// Name template of the directories below the root: `{child}` is the directory's index in the one above, `{item}` its
-    /// index in the whole tree, level by level, of which the root is 0.
+    /// Name template of the directories below the root: `{child}` is the directory's index in the one above (`{child:05}`
+    /// with five digits at least), `{item}` its index in the whole tree, level by level, of which the root is 0.
     #[reflect(absent = "d{child}".into())]
     pub directory: String,
     /// Size of each when prepared; where they have a format, of each of their samples.

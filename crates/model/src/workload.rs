@@ -196,6 +196,9 @@ pub struct Transfer {
     /// A short read uses up what it asked for, as copying tools count.
     #[reflect(default, phrase = "{} in all")]
     pub total_bytes: Option<u64>,
+    /// A transfer that goes on until it is full is made of calls of so many bytes each, and timed as one.
+    #[reflect(default, phrase = "by calls of {}")]
+    pub call_bytes: Option<u64>,
 }
 
 /// What a read at the end of the file does.
@@ -240,6 +243,9 @@ pub enum Item {
     Each,
     /// Each once, in a seeded random order (mdtest -R).
     Shuffled,
+    /// Each that is there, in the order in which the file system lists its directory; directories are listed one after
+    /// the other, while the items are worked on. Where nothing has directories they come in their order.
+    Listed,
     /// One that exists, picked; an empty pool is a counted wait.
     Existing(Pick),
     /// One that does not exist, picked.
@@ -276,6 +282,8 @@ pub enum Offset {
     NextFrom(u64),
     /// At the end of the file.
     End,
+    /// Where the read or write before it began, of whichever step.
+    Again,
     /// There.
     At(u64),
     /// Drawn, within the working set.

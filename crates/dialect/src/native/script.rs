@@ -68,7 +68,7 @@ fn other(node: &Node, targets: &[String]) -> Read<(usize, Item)> {
 }
 
 pub(super) fn item(node: &Node) -> Read<Item> {
-    let expected = "expected each, shuffled, existing, missing, held, all held, cached block, new block, a number, or a table with name, \
+    let expected = "expected each, shuffled, listed, existing, missing, held, all held, a number, or a table with name, \
                     existing, missing, oldest or further";
     if let Ok(index) = whole_number(node) {
         return Ok(Item::Index(index));
@@ -93,6 +93,7 @@ pub(super) fn item(node: &Node) -> Read<Item> {
         "whole" => Ok(Item::Whole),
         "each" => Ok(Item::Each),
         "shuffled" => Ok(Item::Shuffled),
+        "listed" => Ok(Item::Listed),
         "existing" => Ok(Item::Existing(Default::default())),
         "missing" => Ok(Item::Missing(Default::default())),
         "held" => Ok(Item::Held),
@@ -132,8 +133,9 @@ pub(super) fn offset(node: &Node) -> Read<Offset> {
     match node.word() {
         Some("next") => Ok(Offset::Next),
         Some("end") => Ok(Offset::End),
+        Some("again") => Ok(Offset::Again),
         _ => bytes(node).map(Offset::At).map_err(|_| {
-            "expected next, end, a place such as \"4KiB\", { from = \"4KiB\" } or { pick = \"random\" }"
+            "expected next, end, again, a place such as \"4KiB\", { from = \"4KiB\" } or { pick = \"random\" }"
                 .into()
         }),
     }

@@ -97,11 +97,21 @@ pub fn set_root(root: &str, items: &Items, asker: Asker<'_>) -> String {
     if items.own { format!("{root}/w{}", asker.owner.worker) } else { root }
 }
 
+/// A path's directory and its last part.
+pub fn split(path: &str) -> (&str, &str) {
+    let path = path.trim_end_matches('/');
+    match path.rsplit_once('/') {
+        Some(("", own)) => ("/", own),
+        Some((above, own)) => (above, own),
+        None => (".", path),
+    }
+}
+
 /// How the items of a set are named, for one worker.
 pub fn names(items: &Items, asker: Asker<'_>) -> Names {
     let name = resolve(&items.name, asker);
-    let NumberedName { prefix, times, first, digits, suffix } = numbered(&name);
-    Names {
+    let NumberedName { prefix, times, first, suffix } = numbered(&name);
+    let names = Names {
         prefix: prefix.into(),
         suffix: suffix.into(),
         first,
@@ -122,7 +132,8 @@ pub fn names(items: &Items, asker: Asker<'_>) -> Names {
             ((owner % u64::from(asker.all.max(1))) as u32, marks)
         }),
         ..Names::default()
-    }
+    };
+    names.spelled(&name)
 }
 
 /// A name's text around its number.

@@ -20,6 +20,7 @@ pub(crate) mod compile;
 mod completion;
 mod convert;
 mod file;
+mod listing;
 mod pool;
 mod requests;
 
@@ -77,7 +78,8 @@ pub struct ScriptSource {
     rotor: u32,
     /// The item of the last operation that picked one.
     last_item: u64,
-    requests: requests::Served,
+    /// Where the last read or write that had a place of its own began.
+    last_place: u64,
     /// Memory in which places are drawn, bytes; 0: each operation begins where its buffer does.
     arena: u64,
     /// Whether anything asks how long items are meant to be.
@@ -338,7 +340,7 @@ impl ScriptSource {
             chunk: 0,
             rotor: 0,
             last_item: 0,
-            requests: requests::Served::default(),
+            last_place: 0,
             arena: context.job.buffers.arena_bytes,
             asks_sizes: code.iter().any(asks_sizes),
             finds_end: context.engine.uses_files,
@@ -686,24 +688,23 @@ impl ScriptSource {
             bytes = if self.limits.reads_only { bytes.min(self.limits.bytes) } else { bytes };
         }
         let manner = manner(step.verb, step.whole, step.finish_at_end, self.finds_end);
-        let offset = match spot {
-            Spot::Requested(which) => self.requests.next(*which).map(|place| file.base + place),
-            spot => offset(spot, manner, file, bytes, &mut self.random),
-        };
-        let Some(offset) = offset else {
+        let Some(offset) = offset(spot, manner, file, bytes, (&mut self.random, self.last_place)) else {
             self.ending = true;
             return Emit::Skip;
         };
+        if step.verb.moves_data() && offset < AT_END {
+            self.last_place = offset - file.base;
+        }
         let wanted = wanted(step, file, bytes, whole);
         let whole_block = buffer.bytes.max(1);
         *io = Io { verb: step.verb, label: step.label, file: index, offset, ..Io::default() };
         io.other = step.further;
+        self.chunk = most_at_once(step, bytes);
         io.bytes = match step.verb {
             Verb::CopyFileRange => wanted,
-            verb if verb.moves_data() => wanted.min(bytes).min(whole_block),
+            verb if verb.moves_data() => wanted.min(bytes).min(whole_block).min(self.chunk),
             _ => bytes,
         };
-        self.chunk = if step.whole { bytes.max(1) } else { u64::MAX };
         let record = if step.transfer.gather { nominal } else { buffer.record };
         if step.carried && file.direct && io.bytes < record {
             (file.direct, file.flush) = (false, true);
@@ -762,7 +763,11 @@ impl ScriptSource {
         let offset = match (at_position, at_end && step.verb == Verb::Write) {
             (true, _) => AT_POSITION,
             (_, true) => AT_END,
-            _ if matches!(&step.what, OperationDetail::Range(Spot::At(_) | Spot::Drawn(_), _)) => {
+            _ if matches!(
+                &step.what,
+                OperationDetail::Range(Spot::At(_) | Spot::Again | Spot::Drawn(_), _)
+            ) =>
+            {
                 place + moved
             }
             _ => file.base + file.position,
@@ -1011,6 +1016,15 @@ impl ScriptSource {
 /// How soon a shared object is asked again.
 fn again_ns(used: &Use) -> u64 {
     if coroutine::is_asking() { UNASKED_NS } else { used.ask_again_ns }
+}
+
+/// What one call of an operation moves at most, bytes.
+fn most_at_once(step: &CompiledOperation, bytes: u64) -> u64 {
+    match step.transfer.call_bytes {
+        _ if step.whole => bytes.max(1),
+        Some(call_bytes) if step.transfer.full => call_bytes.max(1),
+        _ => u64::MAX,
+    }
 }
 
 /// What all calls of an operation together are to move: a whole file is read to its end, wherever that is.

@@ -290,6 +290,43 @@ fn a_whole_file_is_one_operation() {
 }
 
 #[test]
+fn calls_of_few_bytes_are_one_operation() {
+    let transfer = Transfer { full: true, call_bytes: Some(3), ..Transfer::default() };
+    let write = Operation { size: Size::Fixed(10), transfer, ..Operation::on(Verb::Write, 0) };
+    let script = Script { actors: Vec::new(), steps: vec![write.step("write")] };
+    let mut stage = SourceBench::new(Workload::Script(script), &[0]);
+    stage.job().limit.passes = Some(2);
+    let all = stage.run();
+    // Four calls of 100 ns each.
+    let told: Vec<_> = all.iter().map(|one| (one.result, one.short, one.latency)).collect();
+    assert_eq!((told, stage.memos[0].bytes.len()), (vec![(10, false, 400); 2], 20));
+}
+
+#[test]
+fn what_is_read_is_written_back_where_it_was() {
+    let size = || Size::Fixed(100);
+    let steps = |offset: Offset| {
+        let read = Operation { size: size(), offset, ..Operation::on(Verb::Read, 0) }.step("read");
+        let write = Operation { size: size(), offset: Offset::Again, ..Operation::on(Verb::Write, 0) };
+        Workload::Script(Script { actors: Vec::new(), steps: vec![read, write.step("write")] })
+    };
+    let drawn = Offset::Drawn { pick: Pick::Uniform, span_bytes: 0 };
+    for (offset, in_order) in [(Offset::Next, true), (drawn, false)] {
+        let mut stage = SourceBench::new(steps(offset), &[1000]);
+        stage.memos[0].bytes = text(1000);
+        stage.job().payload = Payload { content: Content::Carried, ..Payload::default() };
+        stage.job().limit.passes = Some(10);
+        let all = stage.run();
+        let places =
+            |label| all.iter().filter(|one| one.label == label).map(|one| one.offset).collect::<Vec<_>>();
+        assert_eq!(places(0), places(1));
+        let wanted: Vec<u64> = (0..10).map(|number| number * 100).collect();
+        assert_eq!(places(0) == wanted, in_order, "{:?}", places(0));
+        assert_eq!(stage.memos[0].bytes, text(1000));
+    }
+}
+
+#[test]
 fn everything_that_cannot_run_is_said_at_once() {
     let call = Call { name: "fchmod".into(), ..Call::default() };
     let steps = vec![

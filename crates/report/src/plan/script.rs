@@ -154,6 +154,7 @@ fn item(item: &Item) -> String {
         Item::Named(name) => format!("\"{name}\""),
         Item::Each => "each in turn".into(),
         Item::Shuffled => "each in random order".into(),
+        Item::Listed => "each in the order of its directory".into(),
         Item::Existing(Pick::Sequential) => "the next that exists".into(),
         Item::Existing(way) => format!("one that exists, {},", pick(way)),
         Item::Missing(Pick::Sequential) => "the next that is missing".into(),
@@ -199,6 +200,7 @@ fn place(operation: &Operation) -> Option<String> {
         Offset::Next => None,
         Offset::NextFrom(start) => Some(format!("beginning at {}", bytes(*start))),
         Offset::End => Some("at the end".into()),
+        Offset::Again => Some("at the same place".into()),
         Offset::At(offset) => Some(format!("at {}", bytes(*offset))),
         Offset::Sampled { order, record_bytes, .. } => {
             Some(format!("{}, {} each,", samples(order), bytes(*record_bytes)))
@@ -212,7 +214,7 @@ fn place(operation: &Operation) -> Option<String> {
 fn transfer(operation: &Operation) -> Vec<String> {
     let mut words = phrases(&operation.transfer, "full pad gather sparse skip_failed");
     words.extend(phrases(operation, "at_end"));
-    words.extend(phrases(&operation.transfer, "total_bytes"));
+    words.extend(phrases(&operation.transfer, "total_bytes call_bytes"));
     words.extend(phrases(operation, "buffer"));
     words.extend(operation.conversion.iter().flat_map(|conversion| converted(conversion)));
     words

@@ -14,6 +14,7 @@ use super::super::samples::{SamplePlaces, Samples};
 use super::super::shared::Object;
 use super::super::walk::{PickRange, Walk, failure};
 use super::super::{SourceContext, label_of, labels, object};
+use super::listing::Listing;
 use crate::distribution::Sizes;
 use crate::failure::Failure;
 use crate::io::SAYS_MODE;
@@ -150,6 +151,8 @@ pub struct Use {
 pub enum Spot {
     Next,
     End,
+    /// Where the range before it began.
+    Again,
     At(u64),
     Drawn(Box<Walk>),
     /// At the next sample; they are so many bytes apart.
@@ -178,6 +181,8 @@ pub enum Which {
     Each,
     /// Each once, shuffled.
     Shuffled(Box<Walk>),
+    /// As the file system lists them.
+    Listed(Box<Listing>),
     /// The directories of the tree: so many, from the root down or back up to it, and how many were had.
     Tree {
         count: u64,
@@ -584,6 +589,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
         let spot = match &operation.offset {
             Offset::Next | Offset::NextFrom(_) => Spot::Next,
             Offset::End => Spot::End,
+            Offset::Again => Spot::Again,
             Offset::At(at) => Spot::At(*at),
             Offset::Sampled { order, record_bytes, first_byte } => {
                 Spot::Sampled(SamplePlaces::new(order, self.context.worker, *record_bytes, *first_byte))
@@ -627,6 +633,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
                 ground,
                 mix(self.seed ^ self.code.len() as u64),
             )?)),
+            Item::Listed => Which::Listed(Box::new(Listing::new(self.context, file)?)),
             Item::Oldest { first, .. } => Which::Oldest(first + self.context.passed),
             Item::Sampled(order) => Which::Sampled(Samples::new(order, self.context.worker)),
             Item::Requested { stored } => Which::Requested(Requested { stored: *stored, block_bytes: 1 }),

@@ -6,7 +6,7 @@
 use iodyno_model::Verb;
 
 use super::super::UNTALLIED;
-use super::compile::{Code, OperationDetail, Which};
+use super::compile::{Code, OperationDetail, Spot, Which};
 use super::file::removes;
 use super::{Flight, ScriptSource, StepProgress, TO_THE_END, seek};
 use crate::clock::Tick;
@@ -99,7 +99,9 @@ impl ScriptSource {
         if file.drops && result > 0 {
             self.behind = Some((io.file, file.base + file.position, result as u64));
         }
-        file.position += result as u64;
+        if !matches!(step.what, OperationDetail::Range(Spot::Again, _)) {
+            file.position += result as u64;
+        }
         if reads && total == 0 && part.wanted > 0 {
             if step.finish_at_end {
                 self.ending = true;

@@ -140,12 +140,13 @@ pub fn offset(
     Manner { verb, whole, finish_at_end, finds_end }: Manner,
     file: &mut FileState,
     bytes: u64,
-    random: &mut Random,
+    (random, again): (&mut Random, u64),
 ) -> Option<u64> {
     let moves_by_itself =
         !(whole && file.seekable) && (verb == Verb::Write || finish_at_end || !file.seekable);
     Some(match spot {
         Spot::At(offset) => file.base + *offset,
+        Spot::Again => file.base + again,
         Spot::End if file.fd >= 0 && !file.seekable => AT_POSITION,
         Spot::End if finds_end && verb == Verb::Write => AT_END,
         Spot::End => {
@@ -215,6 +216,7 @@ pub fn pick_item(
             *next = if *next + 1 == *count { 0 } else { *next + 1 };
             Some(number)
         }
+        Which::Listed(listing) => listing.next(),
         Which::Oldest(next) => {
             *next += 1;
             Some(*next - 1)
