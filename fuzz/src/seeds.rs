@@ -75,6 +75,7 @@ const LINES: &[(&str, &[&str])] = &[
         "md-workbench",
         &["ranks:3 -D 2 -P 20 -I 10 -R 2 -X -w 5 -W -o D", "-2 -T -t 0.5 -L P --run-info-file F"],
     ),
+    ("bonnie", &["-d D -s 2g:64k:1000:3 -n 16:1k:10:3:512 -f1 -z 7 -u root:root -m h", "-Zf -x2 -qbDf\n\x01\x02"]),
     ("mdtest", &["ranks:3 -n 100 -I 10 -z 2 -b 3 -d D", "-F -C -T -r -w 3901 -e 3901 -N 1 -d D@E"]),
     (
         "pjdfstest",

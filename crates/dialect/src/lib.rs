@@ -6,7 +6,7 @@
 mod address;
 pub mod advice;
 pub mod age;
-mod allocation;
+pub mod bonnie;
 mod conversation;
 mod dash;
 pub mod date;
@@ -566,6 +566,7 @@ pub const DIALECTS: &[Dialect] = &[
     ior::DIALECT,
     mdtest::DIALECT,
     md_workbench::DIALECT,
+    bonnie::DIALECT,
     io500::DIALECT,
     netperf::DIALECT,
     netperf::NETSERVER,

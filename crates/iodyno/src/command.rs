@@ -446,6 +446,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "ior",
             "mdtest",
             "md-workbench",
+            "bonnie++",
             "io500",
             "iozone",
             "iometer",

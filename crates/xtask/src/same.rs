@@ -181,7 +181,7 @@ mod tests {
             "ior",
             "mdtest",
             "md-workbench",
-            "dlio",
+            "bonnie++",
             "iozone",
             "filebench",
             "posix",

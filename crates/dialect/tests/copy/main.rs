@@ -1,8 +1,9 @@
-//! dd and hdparm: command lines become the plans, and events the texts, that `golden/dd` and `golden/hdparm` hold.
+//! dd, hdparm and bonnie++: command lines become the plans, and events the texts, that `golden/dd`, `golden/hdparm` and
+//! `golden/bonnie` hold.
 //!
 //! `IODYNO_BLESS=1` rewrites the golden files and the pages that are generated from the option tables.
 
-mod diskspd;
+mod bonnie;
 mod texts;
 mod world;
 
@@ -72,6 +73,11 @@ fn golden_plans_of_dd() {
 }
 
 #[test]
+fn golden_plans_of_bonnie() {
+    plans("golden/bonnie/plans.txt");
+}
+
+#[test]
 fn golden_plans_of_hdparm() {
     plans("golden/hdparm/plans.txt");
 }
@@ -91,6 +97,7 @@ fn golden_documents_are_generated() {
     golden("docs/iperf.md", &iodyno_dialect::iperf::options::document());
     golden("docs/filebench.md", &iodyno_dialect::filebench::options::document());
     golden("docs/netperf.md", &iodyno_dialect::netperf::options::document());
+    golden("docs/bonnie.md", &iodyno_dialect::bonnie::options::document());
     golden("docs/warp.md", &iodyno_dialect::warp::options::document());
     golden("docs/lies.md", &iodyno_dialect::finding_pages::document());
 }

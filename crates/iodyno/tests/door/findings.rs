@@ -3,6 +3,7 @@
 //!
 //! The stage is a directory in memory, which is no storage, whatever tool measures it.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use iodyno_dialect::DIALECTS;
@@ -27,9 +28,7 @@ const STORAGE: &[(&str, &str, &[&str])] = &[
     ("ior", "-w -t 64k -b 1m -o HERE/ior", ALSO),
     ("mdtest", "-n 100 -d HERE/mdtest", ALSO),
     ("md-workbench", "-D 1 -P 50 -I 50 -o HERE/workbench", ALSO),
-    ("dlio", "workload=default ++workload.dataset.data_folder=HERE/data ++workload.workflow.generate_data=True \
-         ++workload.workflow.evaluation=False ++workload.dataset.num_files_train=8 ++workload.train.epochs=1 \
-         ++workload.train.computation_time=0.001 hydra.run.dir=HERE/out", ALSO),
+    ("bonnie++", "-u WHOEVER -d HERE -s 2 -r 0 -f -n 1 -z 7", ALSO),
     ("iozone", "-s 1m -r 64k -i 0 -f HERE/iozone", ALSO),
     ("iometer", "HERE/f.icf -r HERE/results.csv --map C:=HERE", ALSO),
     ("diskspd", "-c1M -d1 -W0 -w100 HERE/diskspd", ALSO),
@@ -130,9 +129,11 @@ pub fn furnish(home: &Path) -> std::io::Result<()> {
     std::fs::write(home.join("f.toml"), plan)
 }
 
-/// Runs a tool there; `HERE` in its words is the place.
+/// Runs a tool there; `HERE` in its words is the place, and `WHOEVER` who made it.
 pub fn run(home: &Path, tool: &str, words: &str, further: &[&str]) -> ProgramOutput {
-    let words = words.replace("HERE", &home.display().to_string());
+    let owner = std::fs::metadata(home).map(|facts| format!("{}:{}", facts.uid(), facts.gid()));
+    let words =
+        words.replace("HERE", &home.display().to_string()).replace("WHOEVER", &owner.unwrap_or_default());
     let mut command = iodyno(std::iter::once(tool).chain(words.split_whitespace()));
     command.args(further).current_dir(home).env_remove("IODYNO_ALSO").env("IODYNO_HISTORY", "off");
     told(command)

@@ -1,4 +1,4 @@
-//! The whole program as iozone: its columns, blocks and files are iozone's, and what it counts was done.
+//! The whole program as iozone, and as bonnie++: its columns, blocks and files are iozone's, and what it counts was done.
 //!
 //! Every case runs the built binary in a directory of its own; no speed is asserted.
 
@@ -7,6 +7,8 @@
 
 #[cfg(target_os = "linux")]
 mod beside;
+#[cfg(target_os = "linux")]
+mod bonnie;
 #[cfg(target_os = "linux")]
 mod books;
 #[cfg(target_os = "linux")]
@@ -37,6 +39,7 @@ fn main() -> std::process::ExitCode {
         books::cases(),
         iometer::cases(),
         network::cases(),
+        bonnie::cases(),
     ];
     testbed::run(cases.into_iter().flatten().collect())
 }

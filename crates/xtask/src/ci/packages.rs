@@ -20,6 +20,7 @@ const PACKAGES: &[&str] = &[
     "snmpd",
     "fping",
     "iozone3",
+    "bonnie++",
     "sysstat",
     "openmpi-bin",
     "libopenmpi-dev",
