@@ -43,10 +43,7 @@ const FORMS: &[(&str, &str)] = &[
         "`\"one by one\"`, `\"round robin\"`, `{ round_robin = N }`, `{ drawn = PICK, operations }`",
     ),
     ("Item", "item"),
-    (
-        "Offset",
-        "`\"next\"`, `\"end\"`, size, `{ from }`, `{ pick, span }`, `{ cached_blocks }`, `{ new_blocks }`",
-    ),
+    ("Offset", "`\"next\"`, `\"end\"`, `\"again\"`, size, `{ from }`, `{ pick, span }`"),
     ("Per", "`\"use\"`, `\"operation\"`, size"),
     ("Pick", "pick"),
     ("Rate", "rate"),
