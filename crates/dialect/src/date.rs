@@ -21,6 +21,17 @@ pub fn stamp(unix_ns: u64, east_s: i64) -> String {
     format!("{year:04}-{:02}-{day:02} {}", month + 1, clock(second))
 }
 
+/// The same as C's `%FT%T%z` has it, perhaps with milliseconds: `2026-11-22T00:14:21.879+0100`.
+pub fn iso_local(unix_ns: u64, east_s: i64, has_milliseconds: bool) -> String {
+    let (days, second) = days_and_seconds(unix_ns, east_s);
+    let (year, month, day) = civil(days);
+    let fraction =
+        if has_milliseconds { format!(".{:03}", unix_ns / 1_000_000 % 1000) } else { String::new() };
+    let (sign, minutes) = (if east_s < 0 { '-' } else { '+' }, east_s.unsigned_abs() / 60);
+    let clock = clock(second);
+    format!("{year:04}-{:02}-{day:02}T{clock}{fraction}{sign}{:02}{:02}", month + 1, minutes / 60, minutes % 60)
+}
+
 /// The same of Greenwich as `11/22/2026 00:14:21`.
 pub fn american(unix_ns: u64) -> String {
     let (days, second) = days_and_seconds(unix_ns, 0);

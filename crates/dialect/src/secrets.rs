@@ -73,6 +73,10 @@ const NAMES: &[(&str, SecretKind)] = &[
     ("access-key", SecretKind::AccessKey),
     ("secret-key", SecretKind::SecretKey),
     ("session-token", SecretKind::SessionToken),
+    ("s3key", SecretKind::AccessKey),
+    ("s3secret", SecretKind::SecretKey),
+    ("s3sessiontoken", SecretKind::SessionToken),
+    ("s3sseckey", SecretKind::CustomerKey),
 ];
 
 /// What an option's name says of its value; none: it is no secret. Whether its value ends at a comma.

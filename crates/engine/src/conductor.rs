@@ -270,7 +270,9 @@ impl Run<'_> {
         let (now, latest_ns) = (clock::monotonic(), self.checked.plan.phases[index].latest_ns);
         let (interrupted, signal) = signal::interruptions();
         let late = world.is_first() && latest_ns > 0 && now > self.began.saturating_add(latest_ns);
-        let spoilt = self.checked.plan.phases[index].unless_failed && something_failed(&self.record);
+        let phase = &self.checked.plan.phases[index];
+        let spoilt = phase.unless_failed && something_failed(&self.record)
+            || phase.unless_timed_out && something_timed_out(&self.checked.plan, &self.record);
         let late = late || (world.is_first() && spoilt);
         let drifted = world.is_first() && now > compared.saturating_add(COMPARE_NS);
         let signal = if interrupted > 0 { signal as u64 } else { 0 };
@@ -389,6 +391,15 @@ fn dismiss(world: &World, plan: &Plan, record: &PhaseRecord, ends: bool) {
 fn fail(record: &mut Record, wrong: Vec<Diagnostic>, emit: Emit<'_>) {
     wrong.iter().for_each(|wrong| emit(&Event::Message(wrong.clone())));
     record.errors.extend(wrong);
+}
+
+/// Whether a phase ended because its time was up.
+fn something_timed_out(plan: &Plan, record: &Record) -> bool {
+    record.phases.iter().any(|phase| {
+        let jobs = plan.phases.get(phase.index).map_or(&[][..], |phase| &phase.jobs);
+        let limit = jobs.iter().filter_map(|job| job.limit.time_ns).min();
+        limit.is_some_and(|limit_ns| phase.elapsed_ns >= limit_ns)
+    })
 }
 
 /// Whether an operation of a phase failed.

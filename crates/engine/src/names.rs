@@ -39,8 +39,8 @@ pub struct Names {
     pub first: u64,
     /// Numbers go up by so many; 0 and 1: one by one.
     pub times: u64,
-    /// Numbers have so many digits at least.
-    pub digits: u8,
+    /// After so many items numbers begin again; 0: they do not.
+    pub wraps: u64,
     /// The first item's name, where it is another; empty: it is not.
     pub first_name: String,
     /// Whether there is one item, whose name has no number.
@@ -99,10 +99,8 @@ pub struct ListedName {
 pub enum Piece {
     /// Itself.
     Text(String),
-    /// The directory's index in the one above.
-    Child,
-    /// The same with so many digits at least.
-    Padded(usize),
+    /// The directory's index in the one above, times the first number, plus the second.
+    Child(u64, u64),
     /// Its index in the whole tree.
     Item,
 }
@@ -111,24 +109,9 @@ impl Piece {
     /// The parts of a template: `{child}`, `{child:05}` and `{item}` between texts.
     pub fn parse(template: &str) -> Vec<Piece> {
         let (mut pieces, mut rest) = (Vec::new(), template);
-        let kinds: [(&str, fn(u8) -> Piece); 2] = [("{child", Piece::Child), ("{item", Piece::Item)];
-        let number = |rest: &str, word: &str, piece: fn(u8) -> Piece| {
-            let at = rest.find(word)?;
-            let (form, _) = rest[at + word.len()..].split_once('}')?;
-            let digits = match form.strip_prefix(':') {
-                Some(digits) => templates::least_digits(digits)?,
-                None if form.is_empty() => 0,
-                None => return None,
-            };
-            Some((at, word.len() + form.len() + 1, piece(digits)))
-        };
+        let item = |rest: &str| rest.find("{item}").map(|at| (at, "{item}".len(), Piece::Item));
         let first = |rest: &str| {
-            let found = [("{child}", Piece::Child), ("{item}", Piece::Item)]
-                .map(|(word, piece)| rest.find(word).map(|at| (at, word.len(), piece)));
-            let digits = |text: &str| text.parse().ok().filter(|digits| *digits <= DIGITS_MOST);
-            let padded = spelled::word(rest, "{child:0")
-                .and_then(|(at, length, inside)| Some((at, length, Piece::Padded(digits(inside)?))));
-            found.into_iter().flatten().chain(padded).min_by_key(|(at, ..)| *at)
+            [Piece::child(rest), item(rest)].into_iter().flatten().min_by_key(|(at, ..)| *at)
         };
         while let Some((at, length, piece)) = first(rest) {
             if at > 0 {
@@ -141,6 +124,22 @@ impl Piece {
             pieces.push(Piece::Text(rest.into()));
         }
         pieces
+    }
+
+    /// Where `{child}` or `{child*4+1}` stands, how long it is, and what it means.
+    fn child(rest: &str) -> Option<(usize, usize, Piece)> {
+        let at = rest.find("{child")?;
+        let length = rest[at..].find('}')? + 1;
+        let formula = &rest[at + "{child".len()..at + length - 1];
+        let piece = match formula.strip_prefix('*') {
+            None if formula.is_empty() => Piece::Child(1, 0),
+            None => return None,
+            Some(formula) => {
+                let (times, plus) = formula.split_once('+').unwrap_or((formula, "0"));
+                Piece::Child(times.parse().ok()?, plus.parse().ok()?)
+            }
+        };
+        Some((at, length, piece))
     }
 }
 
@@ -303,6 +302,7 @@ impl Names {
     /// How many items follow in the same directory, where none was drawn.
     fn left_behind(&self, item: u64) -> u64 {
         match (self.depth, self.per_directory) {
+            _ if self.wraps > 0 => self.wraps - 1 - item % self.wraps,
             (0, _) => u64::MAX,
             (_, 0) => 0,
             (_, each) => each - 1 - item % each,
@@ -329,6 +329,7 @@ impl Names {
     /// The number in an item's name.
     #[inline(always)]
     fn number(&self, item: u64) -> u64 {
+        let item = if self.wraps > 0 { item % self.wraps } else { item };
         item.wrapping_mul(self.times.max(1)).wrapping_add(self.first)
     }
 
@@ -353,8 +354,7 @@ impl Names {
         for piece in &self.directory {
             match piece {
                 Piece::Text(text) => buffer.push(text.as_bytes()),
-                Piece::Child => buffer.number(child),
-                Piece::Padded(digits) => buffer.push(format!("{child:0digits$}").as_bytes()),
+                Piece::Child(times, plus) => buffer.number(child.wrapping_mul(*times).wrapping_add(*plus)),
                 Piece::Item => buffer.number(directory),
             }
         }
@@ -629,6 +629,26 @@ mod tests {
         assert_eq!((tree.directories(), directory(&tree, 0)), (4, ".".into()));
         assert_eq!(directory(&tree, 3), "0-1x/0-2x/0-3x");
         assert_eq!((directory(&below, 0), directory(&below, 1)), ("top".into(), "top/0-1x".into()));
+    }
+
+    #[test]
+    fn numbers_begin_again_in_each_directory_and_directories_count_in_steps() {
+        let mut names = Names {
+            depth: 1,
+            branch: 3,
+            leaves_only: true,
+            per_directory: 4,
+            wraps: 4,
+            directory: Piece::parse("d{child*2+1}"),
+            ..Names::flat("r7-f", "", 12)
+        };
+        let wanted = ["d1/r7-f0", "d1/r7-f3", "d3/r7-f0", "d5/r7-f3"];
+        assert_eq!([0, 3, 4, 11].map(|item| named(&names, item)), wanted);
+        for item in 0..12 {
+            let wanted = named(&names, item);
+            assert_eq!(names.path_of(item).to_str().unwrap(), wanted);
+        }
+        assert_eq!(Piece::parse("{child*x}"), vec![Piece::Text("{child*x}".into())]);
     }
 
     #[test]

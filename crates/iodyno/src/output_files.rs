@@ -69,18 +69,36 @@ impl OutputFiles {
     }
 }
 
-impl Files for OutputFiles {
-    fn file(&mut self, path: &str) -> io::Result<&mut dyn Write> {
+impl OutputFiles {
+    fn opened(
+        &mut self,
+        path: &str,
+        open: impl Fn(&str) -> io::Result<File>,
+    ) -> io::Result<&mut dyn Write> {
         if !self.open.contains_key(path) {
             let file = match self.closed.iter().any(|closed| closed == path) {
-                true => File::options().append(true).open(path),
-                false => File::create(path),
+                true => appended(path),
+                false => open(path),
             };
             let named = |error: io::Error| io::Error::new(error.kind(), format!("{path}: {error}"));
             let file = BufWriter::with_capacity(1 << 16, file.map_err(named)?);
             self.open.insert(path.to_string(), file.into());
         }
         Ok(self.open.get_mut(path).ok_or(io::ErrorKind::NotFound)?)
+    }
+}
+
+fn appended(path: &str) -> io::Result<File> {
+    File::options().append(true).create(true).open(path)
+}
+
+impl Files for OutputFiles {
+    fn file(&mut self, path: &str) -> io::Result<&mut dyn Write> {
+        self.opened(path, |path| File::create(path))
+    }
+
+    fn append(&mut self, path: &str) -> io::Result<&mut dyn Write> {
+        self.opened(path, appended)
     }
 
     fn folder(&mut self, path: &str) -> io::Result<()> {

@@ -300,15 +300,25 @@ impl MarkedFiles<'_> {
         self.files.file(path)?.write_all(format!("simulated on {}\n", self.device).as_bytes())?;
         self.files.close(path)
     }
+
+    fn mark_beside(&mut self, path: &str) -> io::Result<()> {
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        match self.marks.contains(folder) || path.starts_with("/dev/") {
+            true => Ok(()),
+            false => self.mark(path, &format!("{path}.simulated")),
+        }
+    }
 }
 
 impl Files for MarkedFiles<'_> {
     fn file(&mut self, path: &str) -> io::Result<&mut dyn Write> {
-        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        if !self.marks.contains(folder) && !path.starts_with("/dev/") {
-            self.mark(path, &format!("{path}.simulated"))?;
-        }
+        self.mark_beside(path)?;
         self.files.file(path)
+    }
+
+    fn append(&mut self, path: &str) -> io::Result<&mut dyn Write> {
+        self.mark_beside(path)?;
+        self.files.append(path)
     }
 
     fn folder(&mut self, path: &str) -> io::Result<()> {

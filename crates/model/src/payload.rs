@@ -62,7 +62,8 @@ pub enum Content {
 /// Words of eight bytes, little endian, that name the worker whose data they are: what one worker, run or tool wrote,
 /// another verifies (IOR, mdtest). The owner is the one that [`Place`](crate::plan::Place) names. They are checked where
 /// the payload's `verify` has the stamp [`Content`](crate::verify::Stamp::Content), by operations of the length that
-/// they were written with. Of an item of a set the offset is the item's number.
+/// they were written with. Of an item of a set the offset is the item's number, unless the words are
+/// [`Summed`](Marks::Summed).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
 pub struct PayloadMarks {
     /// What the words are.
@@ -89,6 +90,9 @@ pub enum Marks {
     /// signature 0).
     #[reflect(phrase = "words drawn for their owner and place")]
     Drawn,
+    /// The signature plus the word's byte offset in the file, whoever wrote it (elbencho `--verify`).
+    #[reflect(phrase = "words that are the sum of signature and place")]
+    Summed,
     /// One word, drawn once and repeated: it compresses, as the real one's does. The first word of every 4 KiB is as
     /// placed (IOR `-l i`).
     #[reflect(phrase = "words drawn once that name their place")]

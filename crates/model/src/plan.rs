@@ -130,6 +130,9 @@ pub struct Phase {
     /// It is left out when an operation of an earlier phase failed (IOR -K).
     #[reflect(default, phrase = "unless anything failed before")]
     pub unless_failed: bool,
+    /// It is left out when an earlier phase ended because its time was up (elbencho --timelimit).
+    #[reflect(default, phrase = "unless time ended an earlier phase")]
+    pub unless_timed_out: bool,
     /// How long a phase without jobs watches, ns; 0: until stopped.
     #[reflect(default)]
     pub watch_ns: u64,

@@ -70,6 +70,14 @@ pub trait Files {
     /// When it cannot be made.
     fn file(&mut self, path: &str) -> io::Result<&mut dyn Write>;
 
+    /// The same, but what the file holds stays, and what is written follows it.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    fn append(&mut self, path: &str) -> io::Result<&mut dyn Write> {
+        self.file(path)
+    }
+
     /// Makes a directory for such files, and those above it; one that is there stays as it is.
     ///
     /// # Errors

@@ -36,8 +36,8 @@ impl<'a> Asker<'a> {
 }
 
 /// The name a template gives to one worker. `{worker:08}` has at least eight digits, `{worker:A|B}` deals the words in
-/// turn, and so with every number; `{worker+3}` is the worker three further, and after the last comes the
-/// first; what is in braces and means nothing here stays as it is.
+/// turn, and so with every number; `{worker:+3}` is its number plus three; `{worker+3}` is the worker three further, and
+/// after the last comes the first; what is in braces and means nothing here stays as it is.
 pub fn resolve(template: &str, asker: Asker<'_>) -> String {
     let (mut name, mut rest) = (String::with_capacity(template.len() + 16), template);
     while let Some((before, after)) = rest.split_once('{') {
@@ -74,6 +74,9 @@ fn value(word: &str, asker: Asker<'_>) -> Option<String> {
     };
     let padded = form.len() > 1 && form.starts_with('0') && form.bytes().all(|byte| byte.is_ascii_digit());
     let width = if padded { form.parse().unwrap_or(0) } else { 0 };
+    if let Some(plus) = form.strip_prefix('+') {
+        return Some((u64::from(number) + u64::from(plus.parse::<u32>().ok()?)).to_string());
+    }
     Some(match form {
         "" => number.to_string(),
         _ if padded => format!("{number:0width$}"),
@@ -88,7 +91,7 @@ pub fn tells_apart(template: &str) -> bool {
 
 /// Whether a template gives a name of its own to each worker.
 pub fn is_own(template: &str) -> bool {
-    ["{worker}", "{worker:0", "{worker+"].iter().any(|word| template.contains(word))
+    ["{worker}", "{worker:0", "{worker:+", "{worker+"].iter().any(|word| template.contains(word))
 }
 
 /// The root directory of a set, for one worker.
@@ -110,13 +113,13 @@ pub fn split(path: &str) -> (&str, &str) {
 /// How the items of a set are named, for one worker.
 pub fn names(items: &Items, asker: Asker<'_>) -> Names {
     let name = resolve(&items.name, asker);
-    let NumberedName { prefix, times, first, suffix } = numbered(&name);
-    let names = Names {
+    let NumberedName { prefix, times, first, wraps, suffix } = numbered(&name);
+    Names {
         prefix: prefix.into(),
         suffix: suffix.into(),
         first,
         times,
-        digits,
+        wraps,
         first_name: resolve(&items.first_name, asker),
         unnumbered: items.count == 1 && !name.contains("{item"),
         directory: Piece::parse(&resolve(&items.directory, asker)),
@@ -141,30 +144,32 @@ struct NumberedName<'a> {
     prefix: &'a str,
     times: u64,
     first: u64,
-    digits: u8,
+    wraps: u64,
     suffix: &'a str,
 }
 
-/// What a template says of the number: `{item}`, `{item+100}`, which counts from there, or `{item*4096}`, which counts in
-/// such steps; `{item:03}` has at least three digits.
+/// What a template says of the number: `{item}`, `{item+100}`, which counts from there, `{item*4096}` or `{item*4096+1}`,
+/// which counts in such steps, or `{item%100}`, which begins again after so many.
 fn numbered(name: &str) -> NumberedName<'_> {
     let place = || {
         let start = name.find("{item")?;
         let length = name[start..].find('}')?;
-        let said = &name[start + 5..start + length];
-        let (said, form) = said.split_once(':').unwrap_or((said, ""));
-        let digits = if form.is_empty() { 0 } else { least_digits(form)? };
-        let (times, first) = match said {
-            "" => (1, 0),
-            more => match more.strip_prefix('+') {
-                Some(first) => (1, first.parse().ok()?),
-                None => (more.strip_prefix('*')?.parse().ok().filter(|times| *times > 0)?, 0),
-            },
+        let formula = &name[start + 5..start + length];
+        let (sign, number) = formula.split_at_checked(1).unwrap_or(("", ""));
+        let number = || number.parse::<u64>().ok();
+        let (times, first, wraps) = match sign {
+            "" => (1, 0, 0),
+            "+" => (1, number()?, 0),
+            "*" => {
+                let (times, first) = formula[1..].split_once('+').unwrap_or((&formula[1..], "0"));
+                (times.parse().ok().filter(|times| *times > 0)?, first.parse().ok()?, 0)
+            }
+            "%" => (1, 0, number().filter(|wraps| *wraps > 0)?),
+            _ => return None,
         };
-        let (prefix, suffix) = (&name[..start], &name[start + length + 1..]);
-        Some(NumberedName { prefix, times, first, digits, suffix })
+        Some(NumberedName { prefix: &name[..start], times, first, wraps, suffix: &name[start + length + 1..] })
     };
-    place().unwrap_or(NumberedName { prefix: name, times: 1, first: 0, digits: 0, suffix: "" })
+    place().unwrap_or(NumberedName { prefix: name, times: 1, first: 0, wraps: 0, suffix: "" })
 }
 
 /// The least number of digits that `08` asks for.
@@ -189,6 +194,7 @@ mod tests {
             ("{job}.{worker}.{rank}.{node}.{repetition}", "j.13.3.1.2"),
             ("f.{worker:08}", "f.00000013"),
             ("f.{worker:01}", "f.13"),
+            ("f.{worker:+5}", "f.18"),
             ("{worker:a|b|c}/x.{worker:04}", "b/x.0013"),
             ("{rank:03}/{node:x|y}", "003/y"),
             ("{worker:a}", "a"),

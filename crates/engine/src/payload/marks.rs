@@ -8,6 +8,7 @@
 //!   counted     owner « 32  |  sign64(s) + i             sign64: s as a signed 32-bit number, widened
 //!   placed      counted, but word 512·(k-1) is           owner « 32  |  low32(low32(p) · k)       k = 1, 2, …
 //!   drawn       x ← (x · 0x9e37fffffffc0001) » 3         before the first: x = draw(low32(s + owner + p))
+//!   summed      s + p + 8·i                               also of the last, partial word
 //!   drawn once  a « 32 | b, every word the same, but for the words 512·(k-1), which are as placed;
 //!               a and b are the first two draws of seed low32(s + owner)
 //!   behind the last whole word, byte j of the operation is low8(j)
@@ -52,6 +53,7 @@ impl Marker {
         let top = u64::from(owner) << 32;
         let (first, top, step) = match marks {
             Marks::Counted | Marks::Placed => (i64::from(signature.cast_signed()).cast_unsigned(), top, 1),
+            Marks::Summed => (u64::from(signature), 0, 8),
             Marks::Drawn => (0, 0, 0),
             Marks::DrawnOnce => (alike(signature.wrapping_add(owner)), 0, 0),
         };
@@ -79,6 +81,11 @@ impl Marker {
         if self.marks == Marks::Drawn {
             let mut draws = self.draws(place);
             words.iter_mut().for_each(|word| *word = draws.next().to_le_bytes());
+        } else if self.marks == Marks::Summed {
+            let first = self.first.wrapping_add(place);
+            write_counted(words, first, self.step, 0);
+            let next = first.wrapping_add(marked as u64).to_le_bytes();
+            return tail.copy_from_slice(&next[..tail.len()]);
         } else {
             write_counted(words, self.first, self.step, self.top);
             self.stamp(words, place);
@@ -92,7 +99,7 @@ impl Marker {
     pub fn refresh(&self, buffer: &mut [u8], place: u64) {
         match self.marks {
             Marks::Counted => {}
-            Marks::Drawn => self.fill(buffer, place),
+            Marks::Drawn | Marks::Summed => self.fill(buffer, place),
             Marks::Placed | Marks::DrawnOnce => self.stamp(buffer.as_chunks_mut::<8>().0, place),
         }
     }
@@ -101,6 +108,11 @@ impl Marker {
     pub fn is_right(&self, buffer: &[u8], place: u64) -> bool {
         let (words, tail) = buffer.as_chunks::<8>();
         let body = match self.marks {
+            Marks::Summed => {
+                let first = self.first.wrapping_add(place);
+                let next = first.wrapping_add(words.len() as u64 * 8).to_le_bytes();
+                return equals_counted(words, first, self.step, 0) && tail == &next[..tail.len()];
+            }
             Marks::Counted => equals_counted(words, self.first, self.step, self.top),
             Marks::Drawn => {
                 let mut draws = self.draws(place);

@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use iodyno_model::{
-    Content as Bytes, Job, Mismatch, PayloadMarks, Refresh, Size, Stamp, TargetKind, Trace, Verb, Verify,
+    Content as Bytes, Job, Marks, Mismatch, PayloadMarks, Refresh, Size, Stamp, TargetKind, Trace, Verb, Verify,
     VerifyPolicy, VerifyWhen, Workload, Wrong,
 };
 
@@ -63,6 +63,8 @@ pub struct WorkerContent {
     filling: Option<Filling>,
     headers: Option<Headers>,
     marking: Option<Marking>,
+    /// Marks say the offset also in items.
+    sums_places: bool,
     judge: Option<Judge>,
     helpers: Option<Helpers>,
     /// By handle.
@@ -183,6 +185,7 @@ impl WorkerContent {
         let mut content = WorkerContent {
             filling: filler.map(|filler| Filling::new(context, filler)),
             headers,
+            sums_places: marked.is_some_and(|marked| marked.marks == Marks::Summed),
             marking: marked.filter(|_| writes).map(|marked| Marking::new(context, marked)),
             judge: None,
             helpers: None,
@@ -467,7 +470,7 @@ impl WorkerContent {
     /// What the marks of an operation say of its place: its offset, or the item.
     #[inline]
     fn place(&self, io: &Io) -> u64 {
-        match self.item(io) {
+        match self.item(io).filter(|_| !self.sums_places) {
             Some((set, item)) => self.item_place(set, item),
             None => self.offset(io),
         }

@@ -202,6 +202,7 @@ impl Explainer {
             Marks::Counted | Marks::Placed => self.counted(operation, index),
             Marks::DrawnOnce => self.drawn_once(operation, index),
             Marks::Drawn => self.drawn(operation, index),
+            Marks::Summed => None,
         }
     }
 

@@ -76,6 +76,8 @@ pub struct CompiledOperation {
     pub has_own_length: bool,
     /// Operations that are left out when it fails.
     pub skips: u32,
+    /// Whether what is not there is removed already.
+    pub missing_done: bool,
     /// The handle that is copied to, or what the verb takes as its further argument.
     pub further: u64,
     /// Bytes of an extended attribute's value.
@@ -405,6 +407,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
             data: data(operation)?,
             has_own_length: self.has_own_length(operation, file)?,
             skips: operation.skips,
+            missing_done: says(operation, "missing", "done"),
             further: self.further(operation, keep)?,
             value: self.value(operation)?,
             once: says(operation, "once", "true"),
@@ -440,6 +443,9 @@ impl<'a, 'b> Compiler<'a, 'b> {
                 (Verb::Chmod | Verb::Mknod | Verb::Access, _) => Ok(u64::from(bits)),
                 (verb, _) => Err(Failure::new(format!("mode= of {verb}, which has no place for it"))),
             };
+        }
+        if operation.verb == Verb::Fadvise {
+            return Ok(number(operation, "advice")?.unwrap_or(0));
         }
         Ok(match number(operation, "to")? {
             Some(slot) => u64::from(self.first_extra) + slot,
@@ -606,16 +612,23 @@ impl<'a, 'b> Compiler<'a, 'b> {
                     return Ok(OperationDetail::Range(Spot::Within(least.max(1)), length));
                 }
                 let fixed = matches!(operation.size, Size::Fixed(_));
-                let ground = PickRange::plain(span, least.max(1), least.max(1), fixed);
-                Spot::Drawn(Box::new(self.walk(pick, ground)?))
+                let align = number(operation, "align")?.unwrap_or(least).max(1);
+                let ground = PickRange::plain(span, align, least.max(1), fixed);
+                let once = says(operation, "coverage", "once");
+                let coverage = if once { Coverage::Once } else { Coverage::Repeating };
+                Spot::Drawn(Box::new(self.covering(pick, coverage, ground)?))
             }
         };
         Ok(OperationDetail::Range(spot, length))
     }
 
     fn walk(&mut self, pick: &Pick, ground: PickRange) -> Result<Walk, Failure> {
+        self.covering(pick, Coverage::Repeating, ground)
+    }
+
+    fn covering(&mut self, pick: &Pick, coverage: Coverage, ground: PickRange) -> Result<Walk, Failure> {
         let seed = mix(self.seed ^ self.code.len() as u64);
-        Walk::new(pick, Coverage::Repeating, ground, seed)
+        Walk::new(pick, coverage, ground, seed)
     }
 
     fn item(&mut self, item: &Item, operation: &Operation, file: u32) -> Result<Which, Failure> {

@@ -144,6 +144,8 @@ impl ScriptSource {
     /// Takes note of which items exist now and what a handle holds.
     fn noted(&mut self, code: usize, io: &Io, result: i64) -> i64 {
         let Code::Do(step, _) = &self.code[code] else { return result };
+        let is_gone = step.missing_done && result == -i64::from(libc::ENOENT);
+        let result = if is_gone { 0 } else { result };
         self.counts.add(step.label, result.max(0) as u64);
         if result < 0 {
             self.at = (self.at + step.skips as usize).min(self.code.len());
