@@ -75,7 +75,15 @@ const LINES: &[(&str, &[&str])] = &[
         "md-workbench",
         &["ranks:3 -D 2 -P 20 -I 10 -R 2 -X -w 5 -W -o D", "-2 -T -t 0.5 -L P --run-info-file F"],
     ),
-    ("bonnie", &["-d D -s 2g:64k:1000:3 -n 16:1k:10:3:512 -f1 -z 7 -u root:root -m h", "-Zf -x2 -qbDf\n\x01\x02"]),
+    (
+        "elbencho",
+        &[
+            "-d -w --stat -r -F -D -t 2 -n 3 -N 4 -s 10k -b 4k --lat --latpercent --lathisto --sync DIR",
+            "ranks:3 -w -r -t 4 -s 1g -b 1m --rand --iodepth 8 --direct --timelimit 3 --infloop F[1-4]",
+            "-c F -t 2\nthreads=4\nwrite=true\n# size\nsize=1g\npath=x[01-03]\n",
+            "--s3endpoints http://h:1,https://g -w -r -n 2 -N 3 -s 10m -b 5m bucket --rwmixpct 20",
+        ],
+    ),
     ("mdtest", &["ranks:3 -n 100 -I 10 -z 2 -b 3 -d D", "-F -C -T -r -w 3901 -e 3901 -N 1 -d D@E"]),
     (
         "pjdfstest",

@@ -259,6 +259,7 @@ mod tests {
         use crate::filebench::advice::translate as filebench;
         use crate::iometer::advice::translate as iometer;
         use crate::iozone::advice::translate as iozone;
+        use crate::elbencho::advice::translate as elbencho;
         use crate::md_workbench::advice::translate as workbench;
         let tools: [(&str, Translate); 12] = [
             ("bonnie++", bonnie),
@@ -272,6 +273,7 @@ mod tests {
             ("ior", ior),
             ("iozone", iozone),
             ("md-workbench", workbench),
+            ("elbencho", elbencho),
             ("mdtest", mdtest),
             ("measure", measure),
         ];

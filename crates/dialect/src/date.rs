@@ -29,7 +29,12 @@ pub fn iso_local(unix_ns: u64, east_s: i64, has_milliseconds: bool) -> String {
         if has_milliseconds { format!(".{:03}", unix_ns / 1_000_000 % 1000) } else { String::new() };
     let (sign, minutes) = (if east_s < 0 { '-' } else { '+' }, east_s.unsigned_abs() / 60);
     let clock = clock(second);
-    format!("{year:04}-{:02}-{day:02}T{clock}{fraction}{sign}{:02}{:02}", month + 1, minutes / 60, minutes % 60)
+    format!(
+        "{year:04}-{:02}-{day:02}T{clock}{fraction}{sign}{:02}{:02}",
+        month + 1,
+        minutes / 60,
+        minutes % 60
+    )
 }
 
 /// The same of Greenwich as `11/22/2026 00:14:21`.

@@ -11,7 +11,7 @@ mod conversation;
 mod dash;
 pub mod date;
 pub mod dd;
-pub mod diskspd;
+pub mod elbencho;
 pub mod engine_choice;
 mod file_system_hints;
 pub mod filebench;
@@ -566,7 +566,7 @@ pub const DIALECTS: &[Dialect] = &[
     ior::DIALECT,
     mdtest::DIALECT,
     md_workbench::DIALECT,
-    bonnie::DIALECT,
+    elbencho::DIALECT,
     io500::DIALECT,
     netperf::DIALECT,
     netperf::NETSERVER,

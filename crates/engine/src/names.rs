@@ -110,9 +110,8 @@ impl Piece {
     pub fn parse(template: &str) -> Vec<Piece> {
         let (mut pieces, mut rest) = (Vec::new(), template);
         let item = |rest: &str| rest.find("{item}").map(|at| (at, "{item}".len(), Piece::Item));
-        let first = |rest: &str| {
-            [Piece::child(rest), item(rest)].into_iter().flatten().min_by_key(|(at, ..)| *at)
-        };
+        let first =
+            |rest: &str| [Piece::child(rest), item(rest)].into_iter().flatten().min_by_key(|(at, ..)| *at);
         while let Some((at, length, piece)) = first(rest) {
             if at > 0 {
                 pieces.push(Piece::Text(rest[..at].into()));

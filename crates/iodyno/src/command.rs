@@ -446,7 +446,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "ior",
             "mdtest",
             "md-workbench",
-            "bonnie++",
+            "elbencho",
             "io500",
             "iozone",
             "iometer",

@@ -70,11 +70,7 @@ impl OutputFiles {
 }
 
 impl OutputFiles {
-    fn opened(
-        &mut self,
-        path: &str,
-        open: impl Fn(&str) -> io::Result<File>,
-    ) -> io::Result<&mut dyn Write> {
+    fn opened(&mut self, path: &str, open: impl Fn(&str) -> io::Result<File>) -> io::Result<&mut dyn Write> {
         if !self.open.contains_key(path) {
             let file = match self.closed.iter().any(|closed| closed == path) {
                 true => appended(path),

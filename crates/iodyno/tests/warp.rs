@@ -442,3 +442,42 @@ fn what_was_measured_before_a_proxy_cut_is_kept() {
     assert!(kept.len() > 20 && kept.iter().all(|one| one.bytes == 65_536), "{}", kept.len());
     assert!(store.keys().is_empty(), "{:?}", store.keys());
 }
+
+/// The phases of elbencho on a bucket: names, requests, bytes, and what is left.
+#[test]
+fn elbencho_writes_reads_and_removes_objects() {
+    let (store, folder) = (ObjectStore::start(StoreOptions::default()), TempDir::new().unwrap());
+    store.put("theirs", b"stays".to_vec());
+    let endpoint = store.endpoint();
+    let run = |words: &str| {
+        let all: Vec<&str> =
+            ["elbencho", "--s3endpoints", &endpoint].into_iter().chain(words.split(' ')).collect();
+        iodyno(&folder, &all)
+    };
+    let said = run("-w --stat -t 2 -n 2 -N 3 -s 64k -b 64k --log 1 bucket");
+    said.expect(
+        0,
+        &["WRITE       Elapsed time", "HEADOBJ     Elapsed time", "            Objects total    :"],
+    );
+    let mut wanted: Vec<String> = (0..2)
+        .flat_map(|thread| (0..2).map(move |dir| (thread, dir)))
+        .flat_map(|(thread, dir)| (0..3).map(move |file| format!("r{thread}/d{dir}/r{thread}-f{file}")))
+        .collect();
+    wanted.push("theirs".into());
+    assert_eq!(
+        (store.keys(), asked(&store, "PUT"), asked(&store, "HEAD")),
+        (wanted, 12, 12),
+        "{}",
+        said.all()
+    );
+    assert!(said.out.contains("Objects total    :") && said.out.contains("IOs total "), "{}", said.all());
+    let said = run("-r -t 2 -n 2 -N 3 -s 64k -b 16k --log 1 bucket");
+    said.expect(0, &["READ        Elapsed time"]);
+    // Each of the four blocks of an object is a request.
+    assert_eq!(asked(&store, "GET"), 48, "{}", said.all());
+    let row = said.out.lines().find(|line| line.contains("Objects total")).unwrap_or_default();
+    assert!(row.ends_with(" 12"), "{}", said.all());
+    let said = run("-F -t 2 -n 2 -N 3 bucket");
+    said.expect(0, &["RMOBJECTS   Elapsed time"]);
+    assert_eq!(store.keys(), ["theirs"], "{}", said.all());
+}

@@ -181,7 +181,7 @@ mod tests {
             "ior",
             "mdtest",
             "md-workbench",
-            "bonnie++",
+            "elbencho",
             "iozone",
             "filebench",
             "posix",

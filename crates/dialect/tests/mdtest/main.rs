@@ -3,6 +3,7 @@
 //!
 //! `IODYNO_BLESS=1` rewrites the golden files and `docs/mdtest.md`.
 
+mod elbencho;
 mod parsers;
 mod texts;
 mod workbench;

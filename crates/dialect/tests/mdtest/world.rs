@@ -10,7 +10,12 @@ pub struct World {
 
 impl Loader for World {
     fn read(&mut self, path: &str) -> Result<Vec<u8>, String> {
-        if path == "reached" { Ok(b"27823".to_vec()) } else { Err("no such file or directory".into()) }
+        match path {
+            "reached" => Ok(b"27823".to_vec()),
+            "options" => Ok(b"# twice as many\nthreads=8\nsize=8k\nwrite=1\npath=dir\n".to_vec()),
+            "odd" => Ok(b"threads=4\nthreds=4\n".to_vec()),
+            _ => Err("no such file or directory".into()),
+        }
     }
     fn standard_input(&mut self) -> Result<Vec<u8>, String> {
         Err("nothing is read here".into())
@@ -24,7 +29,8 @@ impl Loader for World {
     fn look(&self, path: &str) -> Option<PathFacts> {
         let kind = match path {
             "dir" | "a" | "b" | "." => PathKind::Directory,
-            "tiny" => PathKind::File,
+            "tiny" | "big1" | "big2" => PathKind::File,
+            "vdz" => PathKind::BlockDevice,
             _ => return None,
         };
         let target = TargetFacts {
@@ -34,7 +40,8 @@ impl Loader for World {
             inodes_free: Some(3_040_800),
             ..TargetFacts::default()
         };
-        Some(PathFacts { kind, writable: true, target, ..PathFacts::default() })
+        let bytes = if path.starts_with("big") || path == "vdz" { 64 << 20 } else { 0 };
+        Some(PathFacts { kind, bytes, writable: true, target, ..PathFacts::default() })
     }
     fn now_unix_ns(&self) -> u64 {
         1_795_287_492_000_000_000

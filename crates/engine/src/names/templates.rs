@@ -167,7 +167,13 @@ fn numbered(name: &str) -> NumberedName<'_> {
             "%" => (1, 0, number().filter(|wraps| *wraps > 0)?),
             _ => return None,
         };
-        Some(NumberedName { prefix: &name[..start], times, first, wraps, suffix: &name[start + length + 1..] })
+        Some(NumberedName {
+            prefix: &name[..start],
+            times,
+            first,
+            wraps,
+            suffix: &name[start + length + 1..],
+        })
     };
     place().unwrap_or(NumberedName { prefix: name, times: 1, first: 0, wraps: 0, suffix: "" })
 }

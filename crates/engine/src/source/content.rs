@@ -8,13 +8,14 @@
 use std::path::Path;
 
 use iodyno_model::{
-    Content as Bytes, Job, Marks, Mismatch, PayloadMarks, Refresh, Size, Stamp, TargetKind, Trace, Verb, Verify,
-    VerifyPolicy, VerifyWhen, Workload, Wrong,
+    Content as Bytes, Job, Marks, Mismatch, Offset, Operation, PayloadMarks, Refresh, Size, Stamp,
+    TargetKind, Trace, Verb, Verify, VerifyPolicy, VerifyWhen, Workload, Wrong,
 };
 
 use super::SourceContext;
 use super::pattern::PatternSource;
 use super::replay::tree;
+use super::script::compile::operations;
 use super::walk::failure;
 use crate::clock::Tick;
 use crate::failure::Failure;
@@ -135,6 +136,22 @@ fn sizes<'a>(context: &SourceContext<'a>) -> Vec<&'a Size> {
         Workload::Pattern(pattern) => vec![&pattern.size.read],
         _ => Vec::new(),
     }
+}
+
+/// Where a script's first operation at a file's own position begins.
+fn starting_position(job: &Job, target: u32) -> u64 {
+    let Workload::Script(script) = &job.workload else { return 0 };
+    let is_on = |operation: &&Operation| {
+        operation
+            .target
+            .and_then(|target| job.targets.get(target))
+            .is_some_and(|known| *known == target as usize)
+    };
+    let start = |operation: &Operation| match operation.offset {
+        Offset::NextFrom(bytes) => Some(bytes),
+        _ => None,
+    };
+    operations(&script.steps).into_iter().filter(is_on).find_map(start).unwrap_or(0)
 }
 
 /// The largest size that divides all others.
@@ -270,7 +287,8 @@ impl WorkerContent {
             };
             let path = path_of(context, handle.target).unwrap_or_else(|| name.clone());
             let (id, base) = (BlockAddress::file_id(name), handle.base);
-            self.files.push(FileContent { id, base, path, table, item: None, position: 0 });
+            let position = starting_position(context.job, handle.target);
+            self.files.push(FileContent { id, base, path, table, item: None, position });
         }
         Ok(())
     }
@@ -685,6 +703,7 @@ impl WorkerContent {
     ) -> i32 {
         let file = &self.files[io.file as usize];
         let (id, place) = match self.item(io) {
+            Some((_, item)) if self.sums_places => (mix(file.id ^ mix(item)), offset),
             Some((set, item)) => (mix(file.id ^ mix(item)), self.item_place(set, item)),
             None => (file.id, offset),
         };

@@ -17,7 +17,7 @@ const STORAGE: &[(&str, &str, Option<&str>)] = &[
     ("ior", "-w -r -t 64k -b 256k -o HERE/ior", None),
     ("mdtest", "-n 20 -d HERE/mdtest", None),
     ("md-workbench", "-D 1 -P 20 -I 10 -o HERE/workbench", Some("waits for the one before")),
-    ("bonnie++", "-u WHOEVER -d HERE -s 1 -r 0 -f -n 0 -z 7", Some("waits for the one before")),
+    ("elbencho", "-w -r -t 2 -s 256k -b 64k HERE/elbencho", None),
     ("iozone", "-s 256k -r 64k -i 0 -i 1 -f HERE/iozone", None),
     ("vdbench", "-f HERE/f.parm -o HERE/output", None),
     ("iometer", "HERE/f.icf -r HERE/results.csv --map C:=HERE", None),

@@ -6,6 +6,8 @@
 #![allow(unsafe_code)]
 
 #[cfg(target_os = "linux")]
+mod elbencho;
+#[cfg(target_os = "linux")]
 #[allow(dead_code)]
 #[path = "../door/program.rs"]
 mod program;
@@ -18,7 +20,7 @@ mod workbench;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
-    testbed::run([trees::cases(), troubles::cases(), workbench::cases()].into_iter().flatten().collect())
+    testbed::run([trees::cases(), troubles::cases(), workbench::cases(), elbencho::cases()].into_iter().flatten().collect())
 }
 
 #[cfg(not(target_os = "linux"))]
