@@ -2,8 +2,8 @@
 //! results.
 //!
 //! ```text
-//!   argv, file of options ─ command ─► CommandLine ─ test ─► ElbenchoTest ─ lower ─► Plan and parts ─► events ─ report ─► text,
-//!                                                                                                       CSV, JSON, live lines
+//!   argv, file of options ─ command ─► CommandLine ─ test ─► ElbenchoTest ─ lower ─► Plan and parts
+//!   events ─ results ─► PhaseTotals ─ report ─► text, CSV, JSON, live lines
 //! ```
 //! Each phase has two results: when the first thread was done, and when all were. Its services for several hosts are not
 //! spoken to; hosts are reached by ssh.

@@ -208,20 +208,25 @@ const ENTRIES: &[Entry] = &[
     flag("s3randobj", "read blocks of objects at random").under(STORES),
     flag("s3fastget", "throw read objects away unseen").ignored("an object goes from the socket to its buffer in one call").under(STORES),
     flag("s3fastput", "send from one buffer").ignored("an object goes from its buffer to the socket in one call").under(STORES),
-    flag("s3transman", "read by the library's transfers").ignored("an object is read by one request, or by as many as it has blocks").under(STORES),
+    flag("s3transman", "read by the library's transfers")
+        .ignored("an object is read by one request, or by as many as it has blocks").under(STORES),
     Entry::new("s3sign", Kind::Whole(0, 2), "N", "sign what is sent: 0 by the scheme, 1 always, 2 never").or("0").under(STORES),
     Entry::new("s3chksumalgo", Kind::Word(CHECKSUMS), "NAME", "checksum that is sent with objects").under(STORES),
     flag("s3sse", "let the server encrypt").under(STORES),
     text("s3sseckey", "KEY", "encrypt with this key").refused("keys of the client are not sent", "say --s3sse").under(STORES),
-    text("s3ssekmskey", "ID", "encrypt with a key of a key service").refused("keys of key services are not named", "say --s3sse").under(STORES),
+    text("s3ssekmskey", "ID", "encrypt with a key of a key service")
+        .refused("keys of key services are not named", "say --s3sse").under(STORES),
     flag("s3virtaddr", "the bucket's name stands in the host's").under(STORES),
     flag("s3nompcheck", "do not check the size of parts").ignored("the store tells").under(STORES),
     flag("s3ignoreerrors", "go on after errors").under(STORES),
-    flag("s3statdirs", "ask for the attributes of buckets").refused("buckets have no phase of their own but creation and deletion", "leave it out").under(STORES),
-    text("s3credfile", "FILE", "several keys in a file").refused("all requests of a run have one key", "--s3key and --s3secret").under(STORES),
+    flag("s3statdirs", "ask for the attributes of buckets")
+        .refused("buckets have no phase of their own but creation and deletion", "leave it out").under(STORES),
+    text("s3credfile", "FILE", "several keys in a file")
+        .refused("all requests of a run have one key", "--s3key and --s3secret").under(STORES),
     text("s3credlist", "LIST", "several keys").refused("all requests of a run have one key", "--s3key and --s3secret").under(STORES),
     flag("s3nompucompl", "leave uploads open").refused("an upload is completed by who begins it", "leave it out").under(STORES),
-    flag("s3mpucomplphase", "complete uploads in a phase of their own").refused("an upload is completed by who begins it", "leave it out").under(STORES),
+    flag("s3mpucomplphase", "complete uploads in a phase of their own")
+        .refused("an upload is completed by who begins it", "leave it out").under(STORES),
     bytes("s3mpusizevar", "0", "sizes of parts vary by this").refused("parts of an object have one size", "leave it out").under(STORES),
     number("s3maxconns", 0, "0", "connections at most").ignored("each operation in flight has one").under(STORES),
     number("s3targetgbps", 0, "0", "rate that the library aims at").ignored("there is no such library").under(STORES),
@@ -267,7 +272,8 @@ const ENTRIES: &[Entry] = &[
 
     flag("hdfs", "paths are of HDFS")
         .refused("this program of Hadoop's store has one job a file", "iodyno ior -a HDFS, iodyno mdtest -a HDFS").under(GENERAL),
-    Entry::new("configfile", Kind::Path, "FILE", "read options from lines NAME=VALUE; the command line goes first").also(&["c"]).under(GENERAL),
+    Entry::new("configfile", Kind::Path, "FILE", "read options from lines NAME=VALUE; the command line goes first")
+        .also(&["c"]).under(GENERAL),
     text("path", "PATH", "a path, as an operand is").under(GENERAL),
     number("log", 0, "0", "1: print operations of each phase, too").under(GENERAL),
     flag("help", "print how to begin").also(&["h"]).under(GENERAL),

@@ -41,7 +41,7 @@ impl Counts {
 
 /// Of what a phase does, or of reads within a phase of writes.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Direction {
+pub struct DirectionTotals {
     /// When the first thread was done.
     pub first: Counts,
     /// When all were.
@@ -56,9 +56,9 @@ pub struct Direction {
 pub struct PhaseTotals {
     pub first_us: u64,
     pub last_us: u64,
-    pub main: Direction,
+    pub main: DirectionTotals,
     /// Reads of a phase of writes.
-    pub mixed: Direction,
+    pub mixed: DirectionTotals,
     /// Of each thread, us.
     pub each_us: Vec<u64>,
     /// Of each host, the time of its slowest thread, us.
@@ -69,7 +69,7 @@ pub struct PhaseTotals {
 
 impl PhaseTotals {
     /// Of all threads of a phase.
-    pub fn of(phase: &PhaseRecord, lines: Lines) -> Self {
+    pub fn of(phase: &PhaseRecord, lines: ResultLines) -> Self {
         let workers = || phase.jobs.iter().flat_map(|job| &job.workers);
         let ended = || workers().filter(|worker| worker.ended_ns > 0).map(|worker| worker.ended_ns / 1000);
         let (first_us, last_us) = (ended().min().unwrap_or(0), ended().max().unwrap_or(0));
@@ -105,7 +105,7 @@ impl PhaseTotals {
         totals
     }
 
-    fn count(&mut self, phase: &PhaseRecord, lines: Lines) {
+    fn count(&mut self, phase: &PhaseRecord, lines: ResultLines) {
         let role = lines.role;
         for job in &phase.jobs {
             for (line, mixed) in lines.of(job) {
@@ -131,7 +131,7 @@ impl PhaseTotals {
     }
 
     /// What was done when the first thread was done.
-    fn at_first(&mut self, phase: &PhaseRecord, lines: Lines) {
+    fn at_first(&mut self, phase: &PhaseRecord, lines: ResultLines) {
         let role = lines.role;
         if self.first_us == self.last_us || self.each_us.len() < 2 {
             (self.main.first, self.mixed.first) = (self.main.last, self.mixed.last);
@@ -162,7 +162,7 @@ impl PhaseTotals {
 
 /// Which lines of a phase's tallies are results.
 #[derive(Clone, Copy)]
-pub struct Lines {
+pub struct ResultLines {
     pub role: PhaseRole,
     /// What a phase of writes reads is to check them, and no result.
     pub checks: bool,
@@ -174,8 +174,8 @@ pub struct Lines {
     pub reads_blocks: bool,
 }
 
-impl Lines {
-    /// Lines of a job, each with whether it tells of reads within a phase of writes.
+impl ResultLines {
+    /// ResultLines of a job, each with whether it tells of reads within a phase of writes.
     fn of(self, job: &JobRecord) -> impl Iterator<Item = (&Line, bool)> {
         let writes = self.role == PhaseRole::Write;
         let reader = writes && job.name == super::lower::READERS;

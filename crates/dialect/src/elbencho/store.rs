@@ -13,7 +13,7 @@ const PART_LEAST: u64 = 5 << 20;
 
 /// A store.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Store {
+pub struct StoreAccess {
     /// What the engine is told.
     pub settings: Vec<Setting>,
     /// What the names of objects begin with.
@@ -28,12 +28,11 @@ fn wrong(settings: &Settings, option: &str, what: &str, hint: &str) -> Diagnosti
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub fn judge(settings: &Settings, paths: &[String], loader: &dyn Loader) -> Result<Store, Vec<Diagnostic>> {
-    let mut all = Vec::new();
-    let mut add = |name: &str, option: &str, value: &str| {
-        all.push(Setting { origin: settings.origin(option), ..Setting::new(name, value) });
-    };
-    let mut found = Vec::new();
+pub fn judge(
+    settings: &Settings,
+    paths: &[String],
+    loader: &dyn Loader,
+) -> Result<StoreAccess, Vec<Diagnostic>> {
     let hosts: Vec<String> = settings
         .text("s3endpoints")
         .unwrap_or_default()
@@ -41,82 +40,82 @@ pub fn judge(settings: &Settings, paths: &[String], loader: &dyn Loader) -> Resu
         .filter(|host| !host.is_empty())
         .map(|host| if host.contains("://") { host.into() } else { format!("http://{host}") })
         .collect();
-    if hosts.is_empty() {
-        found.push(wrong(
-            settings,
-            "s3endpoints",
-            "no address of a store",
-            "e.g. --s3endpoints http://127.0.0.1:9000",
-        ));
+    let prefix = settings.text("s3objprefix").unwrap_or_default().to_string();
+    let mut found = addresses(settings, &hosts, paths);
+    found.extend(parts(settings));
+    let has = |name: &str| settings.text(name).is_some_and(|value| !value.is_empty());
+    let (key, secret) = (has("s3key"), has("s3secret"));
+    for (is, option, what, hint) in [
+        (key && !secret, "s3key", "a secret key is needed, too", "--s3secret KEY"),
+        (secret && !key, "s3secret", "an access key is needed, too", "--s3key KEY"),
+        (prefix.contains('%'), "s3objprefix", "no part of a name is drawn", "a prefix without %"),
+    ] {
+        if is {
+            found.push(wrong(settings, option, what, hint));
+        }
     }
-    if hosts.iter().any(|host| host.matches('/').count() > 2 + usize::from(host.ends_with('/'))) {
-        found.push(wrong(
-            settings,
-            "s3endpoints",
+    let is_anonymous = !key && !secret && loader.variable("AWS_ACCESS_KEY_ID").is_none();
+    match found.is_empty() {
+        true => Ok(StoreAccess { settings: client(settings, &hosts, is_anonymous), prefix }),
+        false => Err(found),
+    }
+}
+
+/// What is wrong with where the store is and what is named of it.
+fn addresses(settings: &Settings, hosts: &[String], paths: &[String]) -> Vec<Diagnostic> {
+    let is_long = |host: &String| host.matches('/').count() > 2 + usize::from(host.ends_with('/'));
+    let all = [
+        (hosts.is_empty(), "no address of a store", "e.g. --s3endpoints http://127.0.0.1:9000"),
+        (
+            hosts.iter().any(is_long),
             "an address is more than a host and a port",
             "buckets are named as paths",
-        ));
-    }
-    if paths.iter().any(|path| path.contains('/')) {
-        let hint =
-            "name buckets alone; -n and -N make objects, --s3objprefix says what their names begin with";
-        found.push(wrong(settings, "s3endpoints", "an object is named, and not a bucket", hint));
-    }
-    if paths.len() > 1 {
-        found.push(wrong(
-            settings,
-            "s3endpoints",
-            "objects of a run lie in one bucket",
-            "a run for each bucket",
-        ));
-    }
+        ),
+        (
+            paths.iter().any(|path| path.contains('/')),
+            "an object is named, and not a bucket",
+            "name buckets alone; -n and -N make objects, --s3objprefix says what their names begin with",
+        ),
+        (paths.len() > 1, "objects of a run lie in one bucket", "a run for each bucket"),
+    ];
+    let told = all.into_iter().filter(|(is, ..)| *is);
+    told.map(|(_, what, hint)| wrong(settings, "s3endpoints", what, hint)).collect()
+}
+
+/// What the engine is told.
+fn client(settings: &Settings, hosts: &[String], is_anonymous: bool) -> Vec<Setting> {
+    let mut all = Vec::new();
+    let mut add = |name: &str, option: &str, value: &str| {
+        all.push(Setting { origin: settings.origin(option), ..Setting::new(name, value) });
+    };
     add("endpoint", "s3endpoints", &hosts.join(","));
     for (name, option) in [
         ("region", "s3region"),
         ("access_key", "s3key"),
         ("secret_key", "s3secret"),
         ("session_token", "s3sessiontoken"),
+        ("checksum", "s3chksumalgo"),
     ] {
         if let Some(value) = settings.text(option).filter(|value| !value.is_empty()) {
             add(name, option, value);
         }
-    }
-    let has = |name: &str| settings.text(name).is_some_and(|value| !value.is_empty());
-    match (has("s3key"), has("s3secret")) {
-        (true, false) => {
-            found.push(wrong(settings, "s3key", "a secret key is needed, too", "--s3secret KEY"))
-        }
-        (false, true) => {
-            found.push(wrong(settings, "s3secret", "an access key is needed, too", "--s3key KEY"))
-        }
-        (false, false) if loader.variable("AWS_ACCESS_KEY_ID").is_none() => {
-            add("credentials", "s3endpoints", "anonymous")
-        }
-        _ => {}
     }
     let plain = hosts.iter().any(|host| host.starts_with("http:"));
     let signs = match settings.count("s3sign") {
         0 => plain,
         sign => sign == 1,
     };
-    if signs {
-        add("sign_payload", "s3sign", "on");
+    for (is, name, option, value) in [
+        (is_anonymous, "credentials", "s3endpoints", "anonymous"),
+        (signs, "sign_payload", "s3sign", "on"),
+        (settings.flag("s3sse"), "encryption", "s3sse", "AES256"),
+        (settings.flag("s3virtaddr"), "addressing", "s3virtaddr", "virtual"),
+    ] {
+        if is {
+            add(name, option, value);
+        }
     }
-    if let Some(name) = settings.text("s3chksumalgo") {
-        add("checksum", "s3chksumalgo", name);
-    }
-    if settings.flag("s3sse") {
-        add("encryption", "s3sse", "AES256");
-    }
-    if settings.flag("s3virtaddr") {
-        add("addressing", "s3virtaddr", "virtual");
-    }
-    found.extend(parts(settings));
-    let prefix = settings.text("s3objprefix").unwrap_or_default().to_string();
-    if prefix.contains('%') {
-        found.push(wrong(settings, "s3objprefix", "no part of a name is drawn", "a prefix without %"));
-    }
-    if found.is_empty() { Ok(Store { settings: all, prefix }) } else { Err(found) }
+    all
 }
 
 /// What is wrong with the blocks of objects: each is a part, or a range of bytes.

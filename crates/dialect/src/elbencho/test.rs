@@ -4,7 +4,7 @@ use iodyno_model::{Diagnostic, Origin};
 
 use super::command::{CommandLine, expanded};
 use super::settings::Settings;
-use super::store::{self, Store};
+use super::store::{self, StoreAccess};
 use crate::option::refuse;
 use crate::{Loader, PathFacts, PathKind};
 
@@ -57,7 +57,7 @@ pub struct ElbenchoTest {
     /// Until the first phase, ns.
     pub pause_ns: u64,
     pub seed: u64,
-    pub store: Option<Store>,
+    pub store: Option<StoreAccess>,
 }
 
 impl ElbenchoTest {
@@ -100,7 +100,7 @@ impl ElbenchoTest {
     }
 }
 
-struct Judge<'a> {
+struct CommandJudge<'a> {
     settings: &'a Settings,
     wrong: Vec<Diagnostic>,
 }
@@ -111,7 +111,7 @@ struct Judge<'a> {
 /// Everything that is wrong with it.
 pub fn judge(line: CommandLine, loader: &mut dyn Loader) -> Result<ElbenchoTest, Vec<Diagnostic>> {
     let CommandLine { settings, paths } = line;
-    let mut judge = Judge { settings: &settings, wrong: Vec::new() };
+    let mut judge = CommandJudge { settings: &settings, wrong: Vec::new() };
     let paths = judge.paths(&paths);
     let found: Vec<Option<PathFacts>> = match settings.is_given("s3endpoints") {
         true => Vec::new(),
@@ -152,7 +152,7 @@ pub fn judge(line: CommandLine, loader: &mut dyn Loader) -> Result<ElbenchoTest,
     Ok(test)
 }
 
-impl Judge<'_> {
+impl CommandJudge<'_> {
     fn refuse(&mut self, option: &str, what: impl Into<String>, hint: &str) {
         self.wrong.push(Diagnostic::error(&self.settings.origin(option), what.into()).hint(hint));
     }
@@ -236,7 +236,7 @@ impl Judge<'_> {
         }
     }
 
-    fn store(&mut self, kind: BenchmarkPaths, paths: &[String], loader: &dyn Loader) -> Option<Store> {
+    fn store(&mut self, kind: BenchmarkPaths, paths: &[String], loader: &dyn Loader) -> Option<StoreAccess> {
         if kind != BenchmarkPaths::Buckets {
             let own = |entry: &&crate::option::Entry| {
                 entry.name.starts_with("s3") && self.settings.is_given(entry.name)
@@ -351,7 +351,8 @@ impl Judge<'_> {
             "block" if test.block > 1 << 32 => "that large a block is not read or written at once", "at most 4g";
             "files" if test.thread_files() > 1 << 40 => "that many files are not made", "fewer directories (-n) or files (-N)";
             "size" if test.phase_bytes() == u64::MAX => "that much data is not written", "smaller or fewer files";
-            "dirsharing" if self.on("dirsharing") && !test.kind.has_entries() => "directories are shared where there are some", "leave it out";
+            "dirsharing" if self.on("dirsharing") && !test.kind.has_entries() =>
+                "directories are shared where there are some", "leave it out";
             "rwmixthr" if readers > threads => "more threads are to read than there are", "fewer than -t";
             "rwmixthr" if readers > 0 && test.hosts > 1 =>
                 "readers and writers of several hosts are not told apart", "run it on one host";
@@ -361,8 +362,10 @@ impl Judge<'_> {
                 "a balance needs threads that read and threads that write", "--rwmixthr N, with N below -t";
             "rwmixthrpct" if self.settings.count("rwmixthrpct") > 0 && !self.on("infloop") =>
                 "the slower side would wait for the faster one for ever", "--infloop --timelimit SECONDS";
-            "mmap" if self.on("mmap") && test.kind.has_entries() => "many files are not mapped one after the other", "leave it out, or name files";
-            "flock" if self.settings.is_given("flock") && test.kind.has_entries() => "a file of one thread needs no lock", "leave it out, or name files";
+            "mmap" if self.on("mmap") && test.kind.has_entries() =>
+                "many files are not mapped one after the other", "leave it out, or name files";
+            "flock" if self.settings.is_given("flock") && test.kind.has_entries() =>
+                "a file of one thread needs no lock", "leave it out, or name files";
             "strided" if self.on("strided") && dirs => "threads take turns in files that they share", "name files or devices";
         }
     }
@@ -381,7 +384,8 @@ impl Judge<'_> {
         refuse! { self
             "iodepth" if depth > 65_536 => "that many operations are not in flight", "at most 65536";
             "iodepth" if depth > 1 && mmap => "what is mapped has one operation in flight", "leave --iodepth or --mmap out";
-            "iodepth" if depth > 1 && self.settings.is_given("flock") => "a lock is held by one operation", "leave --iodepth or --flock out";
+            "iodepth" if depth > 1 && self.settings.is_given("flock") =>
+                "a lock is held by one operation", "leave --iodepth or --flock out";
             "iodepth" if depth > 1 && (self.on("readinline") || self.on("verifydirect")) =>
                 "a block is read again before the next is written", "leave --iodepth out";
             "backward" if self.on("backward") && (rand || self.on("strided")) => "either backward or otherwise", "leave one of them out";
@@ -389,12 +393,14 @@ impl Judge<'_> {
             "norandalign" if self.on("norandalign") && self.on("direct") => "direct I/O needs aligned places", "leave one of them out";
             "madv" if self.settings.is_given("madv") && !mmap => "hints on mappings without mappings", "--mmap, or --fadv for files";
             "madv" if madv.len() > 1 => "one hint is given on a mapping", "one of seq, rand, willneed";
-            "fadv" if odd.is_some() => format!("`{}`: no hint on files", odd.unwrap_or_default()), "seq, rand, willneed, dontneed, noreuse";
+            "fadv" if odd.is_some() =>
+                format!("`{}`: no hint on files", odd.unwrap_or_default()), "seq, rand, willneed, dontneed, noreuse";
             "madv" if unserved.is_some() =>
                 format!("`{}` is not given on mappings", unserved.unwrap_or_default()), "seq, rand or willneed";
             "fadv" if !test.kind.has_entries() && (fadv.contains(&"willneed") || fadv.len() > 1) =>
                 "a file that threads share gets one hint, and none to read ahead", "one of seq, rand, dontneed, noreuse";
-            "block" if unrolled && blocks > 4096 => "that many blocks of a file are not taken one by one", "a larger -b, or files of at most 4096 blocks";
+            "block" if unrolled && blocks > 4096 =>
+                "that many blocks of a file are not taken one by one", "a larger -b, or files of at most 4096 blocks";
             "readinline" if self.on("readinline") && !test.kind.has_entries() => "files that threads share are not read inline", "-w -r";
             "trunc" if self.on("trunc") && test.kind == BenchmarkPaths::Devices => "devices are not cut", "leave it out";
         }
@@ -413,8 +419,9 @@ impl Judge<'_> {
             "verify" if salt > u64::from(u32::MAX) => "a salt has 32 bits here", "1 to 4294967295";
             "verify" if salt > 0 && mixes => "blocks that are read in a write phase may not have been written", "-w, then -r";
             "verify" if salt > 0 && alien => "objects are checked by their own checksums", "--s3chksumalgo crc32c";
-            "verify" if salt > 0 && test.kind.has_entries() && self.settings.count("iodepth") > 1 && self.on("read") =>
-                "reads of many files in flight go to one buffer", "leave --iodepth out";
+            "verify" if salt > 0 && self.settings.count("iodepth") > 1 && (test.kind.has_entries() || ranged && !is_even) =>
+                "blocks in flight share a buffer in many files, and where ranges go over the ends of files",
+                "leave --iodepth out, or one file of a multiple of -b times -t";
             "verifydirect" if self.on("verifydirect") && salt == 0 => "nothing is known of what is read", "--verify SALT";
             "verifydirect" if self.on("verifydirect") && !self.on("write") => "nothing is written", "-w";
             "verifydirect" if self.on("verifydirect") && ranged && !is_even =>

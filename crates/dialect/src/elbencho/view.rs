@@ -6,7 +6,7 @@ use super::test::ElbenchoTest;
 pub struct ReportContext {
     pub test: ElbenchoTest,
     /// What each phase of the plan is.
-    pub parts: Vec<TestPhase>,
+    pub parts: Vec<ElbenchoPhase>,
     /// The command line as it was typed, quoted.
     pub command: String,
     /// Seconds that local time is east of Greenwich.
@@ -20,7 +20,7 @@ pub struct ReportContext {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TestPhase {
+pub struct ElbenchoPhase {
     pub role: PhaseRole,
     pub name: String,
     pub iteration: u64,

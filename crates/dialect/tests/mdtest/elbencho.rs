@@ -163,7 +163,8 @@ fn golden_texts_of_elbencho() {
     };
     let nothing = |_: &mut PhaseRecord| ();
     let text = [
-        printed("elbencho -w -r -d -F -D --stat -t 2 -n 1 -N 2000 -s 4k -b 4k --lat --latpercent --latpercent9s 2 --lathisto --cpu --csvfile c --jsonfile j --resfile r dir", nothing),
+        printed("elbencho -w -r -d -F -D --stat -t 2 -n 1 -N 2000 -s 4k -b 4k --lat --latpercent --latpercent9s 2 --lathisto --cpu \
+             --csvfile c --jsonfile j --resfile r dir", nothing),
         printed("elbencho -w -r -F -t 2 -s 64m --allelapsed --lat big1", nothing),
         printed("elbencho -w -t 2 -n 2 -N 5 -s 10k -b 4k --rwmixpct 30 --dirstats --label a,b --csvfile c --jsonfile j --lat dir", nothing),
         printed("elbencho -w -t 2 --rwmixthr 1 -n 2 -N 5 -s 8k -b 4k --base10 --lat dir", nothing),
@@ -280,7 +281,18 @@ fn texts_are_the_originals_but_for_numbers() {
 }
 
 /// The real one's heading of CSV.
-const REAL_CSV: &str = "ISO date,label,path type,paths,hosts,threads,dirs,files,file size,block size,direct IO,random,random aligned,IO depth,shared paths,truncate,operation,time ms [first],time ms [last],entries/s [first],entries/s [last],IOPS [first],IOPS [last],MiB/s [first],MiB/s [last],CPU% [first],CPU% [last],entries [first],entries [last],MiB [first],MiB [last],Ent lat us [min],Ent lat us [avg],Ent lat us [max],IO lat us [min],IO lat us [avg],IO lat us [max],rwmix read entries/s [first],rwmix read entries/s [last],rwmix read IOPS [first],rwmix read IOPS [last],rwmix read MiB/s [first],rwmix read MiB/s [last],rwmix read entries [first],rwmix read entries [last],rwmix read MiB [first],rwmix read MiB [last],rwmix read Ent lat us [min],rwmix read Ent lat us [avg],rwmix read Ent lat us [max],rwmix read IO lat us [min],rwmix read IO lat us [avg],rwmix read IO lat us [max],version,command\n";
+const REAL_CSV: &str = "\
+ISO date,label,path type,paths,hosts,threads,dirs,files,file size,block size,direct IO,random,\
+random aligned,IO depth,shared paths,truncate,operation,time ms [first],time ms [last],\
+entries/s [first],entries/s [last],IOPS [first],IOPS [last],MiB/s [first],MiB/s [last],\
+CPU% [first],CPU% [last],entries [first],entries [last],MiB [first],MiB [last],Ent lat us [min],\
+Ent lat us [avg],Ent lat us [max],IO lat us [min],IO lat us [avg],IO lat us [max],\
+rwmix read entries/s [first],rwmix read entries/s [last],rwmix read IOPS [first],\
+rwmix read IOPS [last],rwmix read MiB/s [first],rwmix read MiB/s [last],\
+rwmix read entries [first],rwmix read entries [last],rwmix read MiB [first],\
+rwmix read MiB [last],rwmix read Ent lat us [min],rwmix read Ent lat us [avg],\
+rwmix read Ent lat us [max],rwmix read IO lat us [min],rwmix read IO lat us [avg],\
+rwmix read IO lat us [max],version,command\n";
 
 #[test]
 fn columns_of_csv_are_the_originals() {

@@ -8,7 +8,7 @@ use iodyno_model::{
     Verb, Workload,
 };
 
-use super::{BESIDE, Lowering, entry, hints, with};
+use super::{BESIDE, ElbenchoLowering, entry, hints, with};
 use crate::elbencho::view::{ENTRY, INLINE, PhaseRole};
 use crate::index_of;
 
@@ -18,7 +18,7 @@ const SLOT: u32 = 0;
 /// Blocks of a mix before it begins again, in percent of which some are read.
 const MIX_BLOCKS: u64 = 100;
 
-impl Lowering<'_> {
+impl ElbenchoLowering<'_> {
     /// A phase over entries.
     pub(super) fn directories(&mut self, role: PhaseRole) {
         let test = self.test;

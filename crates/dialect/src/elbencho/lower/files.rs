@@ -11,7 +11,7 @@ use iodyno_model::{
     TargetKind, Verb, Workload,
 };
 
-use super::{Lowering, with};
+use super::{ElbenchoLowering, with};
 use crate::elbencho::test::{BenchmarkPaths, ElbenchoTest};
 use crate::elbencho::view::{ENTRY, PhaseRole};
 use crate::index_of;
@@ -62,7 +62,7 @@ struct Neighbours {
     piece: Piece,
 }
 
-impl Lowering<'_> {
+impl ElbenchoLowering<'_> {
     /// A phase over files or devices.
     pub(super) fn files(&mut self, role: PhaseRole) {
         let test = self.test;

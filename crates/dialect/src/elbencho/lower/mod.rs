@@ -16,7 +16,7 @@ use iodyno_model::{
 };
 
 use super::test::{BenchmarkPaths, ElbenchoTest};
-use super::view::{BESIDE, ENTRY, PhaseRole, TestPhase};
+use super::view::{BESIDE, ENTRY, ElbenchoPhase, PhaseRole};
 use crate::index_of;
 use crate::ior::lower::names;
 
@@ -33,9 +33,9 @@ const BALANCE: &str = "balance";
 const AHEAD: u64 = 64;
 
 /// A test's plan, and what its phases are.
-pub fn plan(test: &ElbenchoTest) -> (Plan, Vec<TestPhase>) {
+pub fn plan(test: &ElbenchoTest) -> (Plan, Vec<ElbenchoPhase>) {
     let plan = Plan { name: "elbencho".into(), seed: test.seed, signatures_allowed: true, ..Plan::default() };
-    let mut lowering = Lowering { test, plan, parts: Vec::new(), iteration: 0, rotation: 0 };
+    let mut lowering = ElbenchoLowering { test, plan, parts: Vec::new(), iteration: 0, rotation: 0 };
     for iteration in 0..test.settings.count("iterations").max(1) {
         lowering.iteration = iteration;
         lowering.iteration();
@@ -51,16 +51,16 @@ pub fn hints(list: &str) -> Vec<&str> {
     list.split([',', ' ', '\n', '\r']).filter(|word| !word.is_empty()).collect()
 }
 
-struct Lowering<'a> {
+struct ElbenchoLowering<'a> {
     test: &'a ElbenchoTest,
     plan: Plan,
-    parts: Vec<TestPhase>,
+    parts: Vec<ElbenchoPhase>,
     iteration: u64,
     /// How many threads further the data is that a phase works on.
     rotation: u64,
 }
 
-impl Lowering<'_> {
+impl ElbenchoLowering<'_> {
     fn iteration(&mut self) {
         let test = self.test;
         self.settle();
@@ -181,7 +181,7 @@ impl Lowering<'_> {
             ..Phase::default()
         });
         let others = phase_others(self.plan.phases.last());
-        self.parts.push(TestPhase {
+        self.parts.push(ElbenchoPhase {
             role,
             name: name.into(),
             iteration: self.iteration,

@@ -6,14 +6,14 @@ use iodyno_model::{
     Target, TargetKind, Verb, Workload,
 };
 
-use super::{Lowering, once};
+use super::{ElbenchoLowering, once};
 use crate::elbencho::view::{ENTRY, PhaseRole};
 use crate::index_of;
 
 /// Objects that one answer of a list has at most.
 const PAGE: u64 = 1000;
 
-impl Lowering<'_> {
+impl ElbenchoLowering<'_> {
     /// A phase on a store.
     pub(super) fn objects(&mut self, role: PhaseRole) {
         let test = self.test;

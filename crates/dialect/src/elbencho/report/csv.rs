@@ -3,7 +3,7 @@
 use super::latency::extremes;
 use crate::date;
 use crate::elbencho::VERSION;
-use crate::elbencho::results::{Counts, Direction, PhaseTotals};
+use crate::elbencho::results::{Counts, DirectionTotals, PhaseTotals};
 use crate::elbencho::test::{BenchmarkPaths, ElbenchoTest};
 use crate::elbencho::view::ReportContext;
 
@@ -80,7 +80,7 @@ fn pair(all: &mut Columns, name: &str, is_told: bool, first: u64, last: u64) {
     }
 }
 
-fn rates(all: &mut Columns, of: &str, direction: &Direction, totals: &PhaseTotals) {
+fn rates(all: &mut Columns, of: &str, direction: &DirectionTotals, totals: &PhaseTotals) {
     let (first, last) =
         (direction.first.per_second(totals.first_us), direction.last.per_second(totals.last_us));
     let Counts { entries, operations, bytes } = direction.last;
@@ -89,13 +89,13 @@ fn rates(all: &mut Columns, of: &str, direction: &Direction, totals: &PhaseTotal
     pair(all, &format!("{of}MiB/s"), bytes > 0, first.bytes / MIB, last.bytes / MIB);
 }
 
-fn amounts(all: &mut Columns, of: &str, direction: &Direction) {
+fn amounts(all: &mut Columns, of: &str, direction: &DirectionTotals) {
     let (first, last) = (direction.first, direction.last);
     pair(all, &format!("{of}entries"), last.entries > 0, first.entries, last.entries);
     pair(all, &format!("{of}MiB"), last.bytes > 0, first.bytes / MIB, last.bytes / MIB);
 }
 
-fn latencies(all: &mut Columns, of: &str, direction: &Direction) {
+fn latencies(all: &mut Columns, of: &str, direction: &DirectionTotals) {
     for (kind, latency) in [("Ent", &direction.entries), ("IO", &direction.operations)] {
         for (which, us) in ["min", "avg", "max"].iter().zip(extremes(latency)) {
             let value = if latency.is_empty() { String::new() } else { us.to_string() };

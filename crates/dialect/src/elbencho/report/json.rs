@@ -13,15 +13,15 @@ use crate::elbencho::view::ReportContext;
 
 /// An object, member by member.
 #[derive(Default)]
-struct Tree(Vec<(String, String)>);
+struct JsonObject(Vec<(String, String)>);
 
-impl Tree {
+impl JsonObject {
     fn put(&mut self, name: &str, value: impl ToString) {
         self.0.push((name.into(), quoted(&value.to_string())));
     }
 
     /// A member that has something in it.
-    fn put_tree(&mut self, name: &str, tree: Tree) {
+    fn put_tree(&mut self, name: &str, tree: JsonObject) {
         if !tree.0.is_empty() {
             self.0.push((name.into(), tree.text()));
         }
@@ -61,7 +61,7 @@ pub fn phase(
     began_unix_ns: u64,
     totals: &PhaseTotals,
 ) -> String {
-    let mut all = Tree::default();
+    let mut all = JsonObject::default();
     all.put("phase_type", name);
     all.put("phase_id", uuid(view.number, index));
     if let Some(label) = view.test.settings.text("label").filter(|label| !label.is_empty()) {
@@ -77,9 +77,9 @@ pub fn phase(
     all.text() + "\n\n"
 }
 
-fn config(view: &ReportContext) -> Tree {
+fn config(view: &ReportContext) -> JsonObject {
     let test = &view.test;
-    let mut config = Tree::default();
+    let mut config = JsonObject::default();
     config.put("path_type", test.kind.word());
     config.put("paths", test.paths.len());
     config.put("hosts", test.hosts);
@@ -107,11 +107,11 @@ fn config(view: &ReportContext) -> Tree {
     config
 }
 
-fn done((us, main, mixed): (u64, Counts, Counts), totals: &PhaseTotals) -> Tree {
-    let mut tree = Tree::default();
+fn done((us, main, mixed): (u64, Counts, Counts), totals: &PhaseTotals) -> JsonObject {
+    let mut tree = JsonObject::default();
     tree.put("elapsed_time_ms", us / 1000);
     counts(&mut tree, us, main, totals.main.last);
-    let mut reads = Tree::default();
+    let mut reads = JsonObject::default();
     counts(&mut reads, us, mixed, totals.mixed.last);
     tree.put_tree("rwmix_read", reads);
     tree.put("cpu%", totals.cpu_percent.unwrap_or(0.0) as u64);
@@ -119,7 +119,7 @@ fn done((us, main, mixed): (u64, Counts, Counts), totals: &PhaseTotals) -> Tree 
 }
 
 /// Rates, then amounts, of what was done at all.
-fn counts(tree: &mut Tree, us: u64, counts: Counts, all: Counts) {
+fn counts(tree: &mut JsonObject, us: u64, counts: Counts, all: Counts) {
     let rates = counts.per_second(us);
     for (name, rate, is_told) in [
         ("entries/s", rates.entries, all.entries),
@@ -134,8 +134,8 @@ fn counts(tree: &mut Tree, us: u64, counts: Counts, all: Counts) {
     }
 }
 
-fn latencies(view: &ReportContext, totals: &PhaseTotals) -> Tree {
-    let mut all = Tree::default();
+fn latencies(view: &ReportContext, totals: &PhaseTotals) -> JsonObject {
+    let mut all = JsonObject::default();
     let of = |main: &Histogram, mixed: &Histogram| {
         let mut tree = extremes_of(view, main);
         tree.put_tree("rwmix_read", extremes_of(view, mixed));
@@ -153,8 +153,8 @@ fn latencies(view: &ReportContext, totals: &PhaseTotals) -> Tree {
     all
 }
 
-fn extremes_of(view: &ReportContext, latency: &Histogram) -> Tree {
-    let mut tree = Tree::default();
+fn extremes_of(view: &ReportContext, latency: &Histogram) -> JsonObject {
+    let mut tree = JsonObject::default();
     if view.test.flag("lat") && !latency.is_empty() {
         let [min, avg, max] = extremes(latency);
         tree.put("min_us", min);
@@ -164,15 +164,15 @@ fn extremes_of(view: &ReportContext, latency: &Histogram) -> Tree {
     tree
 }
 
-fn buckets(latency: &Histogram) -> Tree {
+fn buckets(latency: &Histogram) -> JsonObject {
     let one = |(range, count): (String, u64)| {
-        let mut bucket = Tree::default();
+        let mut bucket = JsonObject::default();
         bucket.put("range", range);
         bucket.put("count", count);
         bucket.text()
     };
     let all: Vec<String> = Buckets::of(latency).ranges().into_iter().map(one).collect();
-    Tree(vec![("buckets".into(), format!("[{}]", all.join(",")))])
+    JsonObject(vec![("buckets".into(), format!("[{}]", all.join(",")))])
 }
 
 /// What tells phases apart: a number of the run with the phase's own, as a random UUID is written.

@@ -6,12 +6,13 @@ use super::latency::elapsed_seconds;
 use super::{entry_word, is_dirs};
 use crate::date;
 use crate::elbencho::results::Counts;
-use crate::elbencho::view::{PhaseRole, ReportContext, TestPhase};
+use crate::elbencho::view::{ElbenchoPhase, PhaseRole, ReportContext};
 
 const MIB: u64 = 1 << 20;
 
 /// The names of the columns of live CSV.
-pub const HEAD: &str = "ISO Date,Label,Phase,RuntimeMS,Rank,MixType,Done%,DoneBytes,MiB/s,IOPS,Entries,Entries/s,Lat Ent us,Lat IO us,Active,CPU,Service,\n";
+pub const HEAD: &str = "ISO Date,Label,Phase,RuntimeMS,Rank,MixType,Done%,DoneBytes,MiB/s,IOPS,Entries,Entries/s,\
+                        Lat Ent us,Lat IO us,Active,CPU,Service,\n";
 
 /// Clears the line of a terminal and goes to its beginning.
 pub const CLEARED: &str = "\x1b[2K\r";
@@ -26,7 +27,7 @@ pub struct LiveCounts {
 }
 
 impl LiveCounts {
-    pub fn of(live: &Live, part: &TestPhase) -> LiveCounts {
+    pub fn of(live: &Live, part: &ElbenchoPhase) -> LiveCounts {
         let mut counts = LiveCounts { elapsed_ns: live.elapsed_ns, ..LiveCounts::default() };
         for job in &live.jobs {
             counts.threads += job.running;
@@ -60,7 +61,7 @@ impl LiveCounts {
         (rate(self.main, before.main), rate(self.mixed, before.mixed))
     }
 
-    fn percent(counts: Counts, part: &TestPhase) -> u64 {
+    fn percent(counts: Counts, part: &ElbenchoPhase) -> u64 {
         let part_of = |done: u64, all: u64| (u128::from(done) * 100 / u128::from(all)).min(100) as u64;
         match (part.bytes, part.entries) {
             (0, 0) => 0,
@@ -74,7 +75,7 @@ impl LiveCounts {
 pub fn line(
     view: &ReportContext,
     name: &str,
-    part: &TestPhase,
+    part: &ElbenchoPhase,
     now: &LiveCounts,
     before: &LiveCounts,
     cpu: u64,
@@ -116,7 +117,7 @@ pub fn line(
 pub fn csv(
     view: &ReportContext,
     (name, began_unix_ns): (&str, u64),
-    part: &TestPhase,
+    part: &ElbenchoPhase,
     (now, before): (&LiveCounts, &LiveCounts),
     cpu: u64,
 ) -> String {

@@ -12,9 +12,9 @@ use std::io;
 use iodyno_model::{Diagnostic, Event, JobRecord, Level, Live, PhaseRecord, Plan, Record, Verb};
 use iodyno_report::{Output, Reporter};
 
-use super::results::{Lines, PhaseTotals};
+use super::results::{PhaseTotals, ResultLines};
 use super::test::{BenchmarkPaths, ElbenchoTest};
-use super::view::{PhaseRole, ReportContext, TestPhase};
+use super::view::{ElbenchoPhase, PhaseRole, ReportContext};
 use crate::{date, strerror};
 use live::LiveCounts;
 
@@ -65,7 +65,7 @@ pub fn timed_out(record: &Record, limit_ns: u64) -> bool {
 }
 
 /// What each phase would do.
-pub fn dry_run(test: &ElbenchoTest, plan: &Plan, parts: &[TestPhase]) -> String {
+pub fn dry_run(test: &ElbenchoTest, plan: &Plan, parts: &[ElbenchoPhase]) -> String {
     let mut text = String::new();
     let (unit, count) =
         if test.hosts > 1 { ("service", u64::from(test.hosts)) } else { ("thread", test.all_threads()) };
@@ -152,11 +152,11 @@ impl Report {
         Ok(())
     }
 
-    fn lines(&self, role: PhaseRole) -> Lines {
+    fn lines(&self, role: PhaseRole) -> ResultLines {
         let test = &self.view.test;
         let (stores, random) = (test.kind == BenchmarkPaths::Buckets, test.flag("s3randobj"));
         let blocks = test.bytes.div_ceil(test.block.max(1));
-        Lines {
+        ResultLines {
             role,
             checks: test.flag("verifydirect"),
             blocks,
