@@ -28,7 +28,7 @@ const STORAGE: &[(&str, &str, &[&str])] = &[
     ("ior", "-w -t 64k -b 1m -o HERE/ior", ALSO),
     ("mdtest", "-n 100 -d HERE/mdtest", ALSO),
     ("md-workbench", "-D 1 -P 50 -I 50 -o HERE/workbench", ALSO),
-    ("elbencho", "-d -w -n 1 -N 200 -s 4k -b 4k HERE", ALSO),
+    ("elbencho", "-w -t 2 -s 1m -b 64k HERE/elbencho", ALSO),
     ("iozone", "-s 1m -r 64k -i 0 -f HERE/iozone", ALSO),
     ("iometer", "HERE/f.icf -r HERE/results.csv --map C:=HERE", ALSO),
     ("diskspd", "-c1M -d1 -W0 -w100 HERE/diskspd", ALSO),

@@ -89,7 +89,7 @@ pub fn human(us: u64) -> String {
 }
 
 /// `367ms`, `1.001s`, `2m3.456s`, `3h25m45s`.
-pub fn elapsed(ms: u64) -> String {
+pub fn time_text(ms: u64) -> String {
     let (hours, minutes, seconds, rest) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60, ms % 1000);
     match (hours, minutes, seconds) {
         (1.., ..) => format!("{hours}h{minutes}m{seconds}s"),
@@ -100,7 +100,7 @@ pub fn elapsed(ms: u64) -> String {
 }
 
 /// The same in whole seconds: `2m3s`.
-pub fn elapsed_seconds(seconds: u64) -> String {
+pub fn seconds_text(seconds: u64) -> String {
     let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     match (hours, minutes) {
         (1.., _) => format!("{hours}h{minutes}m{rest}s"),
@@ -130,9 +130,9 @@ mod tests {
         for (ms, text) in
             [(0, "0ms"), (999, "999ms"), (1_001, "1.001s"), (123_456, "2m3.456s"), (12_345_678, "3h25m45s")]
         {
-            assert_eq!(elapsed(ms), text);
+            assert_eq!(time_text(ms), text);
         }
-        assert_eq!([59, 61, 3601].map(elapsed_seconds), ["59s", "1m1s", "1h0m1s"]);
+        assert_eq!([59, 61, 3601].map(seconds_text), ["59s", "1m1s", "1h0m1s"]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use iodyno_model::Live;
 
-use super::latency::elapsed_seconds;
+use super::latency::seconds_text;
 use super::{entry_word, is_dirs};
 use crate::date;
 use crate::elbencho::results::Counts;
@@ -109,7 +109,7 @@ pub fn line(
             of(main, now.main)
         }
     };
-    let seconds = elapsed_seconds(now.elapsed_ns / 1_000_000_000);
+    let seconds = seconds_text(now.elapsed_ns / 1_000_000_000);
     format!("{name}: {done}; {} threads; {cpu}% CPU; {seconds}", now.threads)
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use iodyno_model::Histogram;
 
-use super::latency::{Buckets, elapsed, extremes, human};
+use super::latency::{Buckets, extremes, human, time_text};
 use super::{entry_word, is_balanced_mix};
 use crate::elbencho::results::{Counts, PhaseTotals};
 use crate::elbencho::test::BenchmarkPaths;
@@ -39,7 +39,7 @@ pub fn phase(view: &ReportContext, name: &str, role: PhaseRole, totals: &PhaseTo
     let mixed = rate(totals.mixed.first, totals.mixed.last);
     let mut rows =
         Rows { view, totals, first: (main.0, mixed.0), last: (main.1, mixed.1), text: String::new() };
-    let times = (elapsed(totals.first_us / 1000), elapsed(totals.last_us / 1000));
+    let times = (time_text(totals.first_us / 1000), time_text(totals.last_us / 1000));
     rows.text = line(name, "Elapsed time", ":", &times.0, &times.1);
     rows.entries_per_second(role);
     rows.operations_per_second();
@@ -183,7 +183,7 @@ impl Rows<'_> {
                 self.totals.hosts_us.iter().enumerate().map(|(rank, us)| (us / 1000, rank)).collect();
             hosts.sort_unstable();
             let all: Vec<String> =
-                hosts.into_iter().map(|(ms, rank)| format!("{}={}", name(rank), elapsed(ms))).collect();
+                hosts.into_iter().map(|(ms, rank)| format!("{}={}", name(rank), time_text(ms))).collect();
             self.list("Svc compl. time", &all.join(" "));
         }
     }

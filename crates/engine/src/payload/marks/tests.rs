@@ -367,3 +367,19 @@ fn garbage_is_bounded_work() {
         assert!(flaws[0].bytes > 4080 && flaws[0].corruption.class == Class::Garbage, "{flaws:?}");
     }
 }
+
+/// Each word is its offset plus the signature, whoever owns it; also of a last word that is cut.
+#[test]
+fn summed_words_are_signature_plus_offset() {
+    let summed = |signature, owner| Marker::new(PayloadMarks { marks: Marks::Summed, signature }, owner);
+    let mut buffer = [0; 20];
+    summed(7, 3).fill(&mut buffer, 4096);
+    let wanted = [4103_u64.to_le_bytes(), 4111_u64.to_le_bytes(), 4119_u64.to_le_bytes()].concat();
+    assert_eq!(buffer, wanted[..20]);
+    assert!(summed(7, 9).is_right(&buffer, 4096));
+    assert!(!summed(7, 3).is_right(&buffer, 4104) && !summed(8, 3).is_right(&buffer, 4096));
+    buffer[19] ^= 1;
+    assert!(!summed(7, 3).is_right(&buffer, 4096), "a part of a word counts");
+    summed(7, 3).refresh(&mut buffer, 1 << 33);
+    assert_eq!(buffer[..8], ((1_u64 << 33) + 7).to_le_bytes());
+}
