@@ -78,8 +78,7 @@ pub struct ScriptSource {
     rotor: u32,
     /// The item of the last operation that picked one.
     last_item: u64,
-    /// Where the last read or write that had a place of its own began.
-    last_place: u64,
+    requests: requests::RequestProgress,
     /// Memory in which places are drawn, bytes; 0: each operation begins where its buffer does.
     arena: u64,
     /// Whether anything asks how long items are meant to be.
@@ -340,7 +339,7 @@ impl ScriptSource {
             chunk: 0,
             rotor: 0,
             last_item: 0,
-            last_place: 0,
+            requests: requests::RequestProgress::default(),
             arena: context.job.buffers.arena_bytes,
             asks_sizes: code.iter().any(asks_sizes),
             finds_end: context.engine.uses_files,
@@ -688,7 +687,8 @@ impl ScriptSource {
             bytes = if self.limits.reads_only { bytes.min(self.limits.bytes) } else { bytes };
         }
         let manner = manner(step.verb, step.whole, step.finish_at_end, self.finds_end);
-        let Some(offset) = offset(spot, manner, file, bytes, (&mut self.random, self.last_place)) else {
+        let placed = self.requests.place(spot, file.base);
+        let Some(offset) = placed.or_else(|| offset(spot, manner, file, bytes, &mut self.random)) else {
             self.ending = true;
             return Emit::Skip;
         };
@@ -905,44 +905,10 @@ impl ScriptSource {
                 self.background.reaping = None;
                 began
             }
-            OperationDetail::Shared(object, used) => {
-                let began = self.waiting_since;
-                let (amount, counted) = self.counts.amount(used, &self.results, &mut self.random);
-                let answer = match verb {
-                    _ if amount == 0 => Answer::Granted,
-                    Verb::Wait => object.take(amount, now),
-                    _ if used.boundless => object.post_beyond(amount),
-                    _ => object.post(amount),
-                };
-                match answer {
-                    Answer::Granted => {
-                        (used.counted, used.due) = (counted, None);
-                        self.waiting_since = None;
-                        if let Some(arrival) = self.requests.take(object) {
-                            // What is timed as one begins when it was asked for.
-                            self.composites.iter_mut().for_each(|composite| composite.began = arrival);
-                            self.results[label as usize] = self.requests.computed_tokens();
-                        }
-                    }
-                    Answer::Over => {
-                        self.ending = true;
-                        return Emit::Skip;
-                    }
-                    Answer::At(tick) => {
-                        self.waiting_since.get_or_insert(now);
-                        return Emit::Answer(Next::Later(tick));
-                    }
-                    Answer::Wait if began.is_none() => {
-                        self.waiting_since = Some(now);
-                        return Emit::Answer(Next::Wait);
-                    }
-                    Answer::Wait if self.sleeps && !coroutine::is_asking() && object.await_lane(LOOKS_NS) => {
-                        return Emit::Answer(Next::Later(now));
-                    }
-                    Answer::Wait => return Emit::Answer(Next::Later(now + again_ns(used))),
-                }
-                began.unwrap_or(now)
-            }
+            OperationDetail::Shared(..) => match self.use_shared(at, now) {
+                Ok(began) => began,
+                Err(emit) => return emit,
+            },
             OperationDetail::Finish(shared, operations, bytes) => {
                 let reached = match shared {
                     Some((object, amount)) => object.value() >= *amount,
@@ -956,6 +922,49 @@ impl ScriptSource {
         mark(io, verb, label, began);
         self.flight = Flight::Mark;
         Emit::Io
+    }
+
+    /// Takes or posts what a step shares with others; since when it waited for it, or what becomes of the step.
+    fn use_shared(&mut self, at: usize, now: Tick) -> Result<Tick, Emit> {
+        let Code::Do(step, _) = &mut self.code[at] else { return Err(Emit::Skip) };
+        let (verb, label) = (step.verb, step.label);
+        let OperationDetail::Shared(object, used) = &mut step.what else { return Err(Emit::Skip) };
+        let began = self.waiting_since;
+        let (amount, counted) = self.counts.amount(used, &self.results, &mut self.random);
+        let answer = match verb {
+            _ if amount == 0 => Answer::Granted,
+            Verb::Wait => object.take(amount, now),
+            _ if used.boundless => object.post_beyond(amount),
+            _ => object.post(amount),
+        };
+        match answer {
+            Answer::Granted => {
+                (used.counted, used.due) = (counted, None);
+                self.waiting_since = None;
+                if let Some(arrival) = self.requests.take(object) {
+                    // What is timed as one begins when it was asked for.
+                    self.composites.iter_mut().for_each(|composite| composite.began = arrival);
+                    self.results[label as usize] = self.requests.computed_tokens();
+                }
+                Ok(began.unwrap_or(now))
+            }
+            Answer::Over => {
+                self.ending = true;
+                Err(Emit::Skip)
+            }
+            Answer::At(tick) => {
+                self.waiting_since.get_or_insert(now);
+                Err(Emit::Answer(Next::Later(tick)))
+            }
+            Answer::Wait if began.is_none() => {
+                self.waiting_since = Some(now);
+                Err(Emit::Answer(Next::Wait))
+            }
+            Answer::Wait if self.sleeps && !coroutine::is_asking() && object.await_lane(LOOKS_NS) => {
+                Err(Emit::Answer(Next::Later(now)))
+            }
+            Answer::Wait => Err(Emit::Answer(Next::Later(now + again_ns(used)))),
+        }
     }
 
     /// A number that is drawn, or computed from one that was, and taken note of.

@@ -14,7 +14,7 @@ use iodyno_model::{Diagnostic, Origin, Size, units};
 
 use self::point::ServingPoint;
 use self::report::ServingFigures;
-use self::workload::{LanguageModel, Layout, ServingRun, StoragePlace};
+use self::workload::{LanguageModel, LayoutName, ServingRun, StoragePlace};
 use crate::doubling;
 use crate::experiment::{self, Experiment};
 use crate::experiment_data::{DatasetRemoval, ExperimentData};
@@ -45,7 +45,7 @@ pub struct KvCacheArgs {
     pub block_tokens: u64,
     /// A file for each block, or one large file
     #[arg(long, value_name = "NAME", default_value = "files")]
-    pub layout: Layout,
+    pub layout: LayoutName,
     /// Size of the cache [default: 4GiB, at most half of what is free; of a device, all it holds]
     #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes)]
     pub capacity: Option<u64>,

@@ -63,16 +63,16 @@ impl LanguageModel {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Layout {
+pub enum LayoutName {
     Files,
     Slab,
 }
 
-impl Layout {
+impl LayoutName {
     pub fn blocks(self) -> BlockLayout {
         match self {
-            Layout::Files => BlockLayout::Files,
-            Layout::Slab => BlockLayout::Slab,
+            LayoutName::Files => BlockLayout::Files,
+            LayoutName::Slab => BlockLayout::Slab,
         }
     }
 }

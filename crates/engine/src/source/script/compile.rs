@@ -32,11 +32,11 @@ pub enum Code {
     /// A composite begins.
     Begin,
     /// A composite ends: its line, where it began, and how often it is run; no longer than there are such blocks.
-    End { label: u16, verb: Verb, start: usize, repeat: u64, blocks: Option<Requested> },
+    End { label: u16, verb: Verb, start: usize, repeat: u64, blocks: Option<RequestedBlocks> },
 }
 
 impl Code {
-    fn requested(&self) -> Option<Requested> {
+    fn requested(&self) -> Option<RequestedBlocks> {
         if let Code::Do(step, _) = self { step.what.requested() } else { None }
     }
 }
@@ -113,7 +113,7 @@ impl CompiledOperation {
 
 impl OperationDetail {
     /// Which of a request's blocks it works on, if on any.
-    pub fn requested(&self) -> Option<Requested> {
+    pub fn requested(&self) -> Option<RequestedBlocks> {
         match self {
             OperationDetail::Range(Spot::Requested(which), _)
             | OperationDetail::Item(Which::Requested(which), _) => Some(*which),
@@ -160,14 +160,14 @@ pub enum Spot {
     /// At the next sample; they are so many bytes apart.
     Sampled(Samples, u64),
     /// At the request's next block.
-    Requested(Requested),
+    Requested(RequestedBlocks),
     /// In whatever item is open, at a multiple of so many bytes.
     Within(u64),
 }
 
 /// Which of a request's blocks, and the bytes of one.
 #[derive(Clone, Copy)]
-pub struct Requested {
+pub struct RequestedBlocks {
     pub stored: bool,
     pub block_bytes: u64,
 }
@@ -201,7 +201,7 @@ pub enum Which {
     /// The next of those that samples lie in.
     Sampled(Samples),
     /// The request's next block.
-    Requested(Requested),
+    Requested(RequestedBlocks),
     /// So many further than the item of the operation before.
     Last(u64),
     Held(u32),
@@ -601,7 +601,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
                 Spot::Sampled(SamplePlaces::new(order, self.context.worker, *record_bytes, *first_byte))
             }
             Offset::Requested { stored, block_bytes } => {
-                Spot::Requested(Requested { stored: *stored, block_bytes: *block_bytes })
+                Spot::Requested(RequestedBlocks { stored: *stored, block_bytes: *block_bytes })
             }
             Offset::Drawn { pick, span_bytes } => {
                 let handle = &self.context.files.handles[file as usize];
@@ -649,7 +649,9 @@ impl<'a, 'b> Compiler<'a, 'b> {
             Item::Listed => Which::Listed(Box::new(Listing::new(self.context, file)?)),
             Item::Oldest { first, .. } => Which::Oldest(first + self.context.passed),
             Item::Sampled(order) => Which::Sampled(Samples::new(order, self.context.worker)),
-            Item::Requested { stored } => Which::Requested(Requested { stored: *stored, block_bytes: 1 }),
+            Item::Requested { stored } => {
+                Which::Requested(RequestedBlocks { stored: *stored, block_bytes: 1 })
+            }
             Item::Last { further } => Which::Last(*further),
             Item::AllHeld => return Err(Failure::new("everything held open")),
             Item::Held => {

@@ -3,12 +3,12 @@
 use iodyno_model::kv_cache::{CACHED_TOKENS, MEMORY_TOKENS, PROMPT_TOKENS};
 
 use super::super::shared::Object;
-use super::compile::Requested;
+use super::compile::{RequestedBlocks, Spot};
 use crate::clock::Tick;
 
 /// What is left of the present request, and what came of all of them.
 #[derive(Default)]
-pub struct Served {
+pub struct RequestProgress {
     /// Places of the blocks to read and to store, the next one last.
     reads: Vec<u32>,
     stores: Vec<u32>,
@@ -19,7 +19,7 @@ pub struct Served {
     memory_tokens: u64,
 }
 
-impl Served {
+impl RequestProgress {
     /// Begins the request that an object has granted; when it arrived. None: it is no object of that kind.
     pub fn take(&mut self, object: &Object) -> Option<Tick> {
         let (list, request, arrival) = object.request()?;
@@ -37,17 +37,23 @@ impl Served {
         self.computed_tokens
     }
 
-    fn blocks(&mut self, which: Requested) -> &mut Vec<u32> {
+    fn blocks(&mut self, which: RequestedBlocks) -> &mut Vec<u32> {
         if which.stored { &mut self.stores } else { &mut self.reads }
     }
 
-    pub fn is_done(&self, which: Requested) -> bool {
+    pub fn is_done(&self, which: RequestedBlocks) -> bool {
         if which.stored { self.stores.is_empty() } else { self.reads.is_empty() }
     }
 
     /// Where the next block begins.
-    pub fn next(&mut self, which: Requested) -> Option<u64> {
+    pub fn next(&mut self, which: RequestedBlocks) -> Option<u64> {
         self.blocks(which).pop().map(|place| u64::from(place) * which.block_bytes)
+    }
+
+    /// Where an operation goes that moves a block, in a file that begins there. None: it moves none.
+    pub fn place(&mut self, spot: &Spot, base: u64) -> Option<u64> {
+        let Spot::Requested(which) = spot else { return None };
+        self.next(*which).map(|place| base + place)
     }
 
     /// By name.
