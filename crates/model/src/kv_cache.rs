@@ -38,6 +38,7 @@ const ACCELERATORS: &str = "accelerators";
 /// Requests, and the cache that they find: the least recently used block makes room for a new one.
 #[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct CacheRequests {
+    /// How many come.
     #[reflect(key = "requests", positive)]
     pub count: u64,
     /// They arrive at random times, so many each second on average; 0: as soon as a worker is free.
@@ -53,23 +54,27 @@ pub struct CacheRequests {
     /// Requests of a conversation; then another one begins in its place.
     #[reflect(positive, absent = 1)]
     pub turns: u32,
-    /// Tokens that a turn adds before it is answered, and by its answer.
+    /// Tokens that a turn adds before it is answered.
     #[reflect(absent = Size::Fixed(0))]
     pub prompt: Size,
+    /// Tokens of its answer.
     #[reflect(absent = Size::Fixed(0))]
     pub answer: Size,
-    /// Beginnings that conversations have in common, and how long they are.
+    /// Beginnings that conversations have in common.
     pub prefixes: u64,
+    /// How long such a beginning is.
     pub prefix_tokens: u64,
     /// Conversations that begin with one of them, percent.
     pub prefixed_percent: f64,
     /// Tokens of a block; only whole blocks are cached.
     #[reflect(positive, absent = 16)]
     pub block_tokens: u64,
-    /// Blocks that the cache holds, and those of them that lie in memory too: the ones used last.
+    /// Blocks that the cache holds.
     #[reflect(positive, absent = 1)]
     pub capacity: u64,
+    /// Of these, blocks that lie in memory too: the ones used last.
     pub memory: u64,
+    /// Decides what is drawn, whatever the plan's seed is.
     pub seed: u64,
 }
 
