@@ -64,7 +64,7 @@ pub fn plan(
         ..Plan::default()
     };
     let out = LoweredRuns { plan, errors_most, ..LoweredRuns::default() };
-    let mut lowering = Lowering {
+    let mut lowering = RunLowering {
         all,
         command,
         sites,
@@ -98,7 +98,7 @@ fn errors_most(all: &Definitions, wrong: &mut MistakeList) -> u64 {
 }
 
 /// What all runs have in common while they are lowered.
-pub(super) struct Lowering<'a> {
+pub(super) struct RunLowering<'a> {
     all: &'a Definitions,
     command: &'a Command,
     sites: &'a Sites,
@@ -112,7 +112,7 @@ pub(super) struct Lowering<'a> {
     places: Vec<usize>,
 }
 
-impl Lowering<'_> {
+impl RunLowering<'_> {
     fn run(&mut self, point: &RunPoint) {
         let of_files = point.definition.has("fwd")
             || (!self.all.file_workloads.is_empty() && !point.definition.has("wd"));

@@ -24,6 +24,7 @@ pub mod view;
 
 use iodyno_model::{Diagnostic, Record};
 
+use crate::fio::lower::blocks::common;
 use crate::{Dialect, Loader, Request, Run, status};
 use command::Command;
 use definition::{Definitions, MistakeList};
@@ -125,9 +126,6 @@ fn repeat(lowered: &mut LoweredRuns, all: &Definitions, command: &Command) {
 
 /// How often the report wants to hear of a run: the common divisor of all intervals.
 fn interim_ns(runs: &[view::RunView]) -> u64 {
-    fn common(a: u64, b: u64) -> u64 {
-        if b == 0 { a } else { common(b, a % b) }
-    }
     runs.iter().map(|run| run.times.interval).fold(0, common).max(1) * settings::SECOND
 }
 

@@ -88,23 +88,29 @@ const GENERAL: &[Entry] = &[
     bytes("dedupunit", "128k", "length of a block that repeats"),
     any("dedupsets", "N%", "different blocks among those that repeat: a number, or a percentage of all").or("5%"),
     any("deduphotsets", "LIST", "sets of blocks that repeat more often").refused("all blocks repeat equally often", "leave it out"),
-    any("dedupflipflop", "on|off", "each write of a block changes to another duplicate").ignored("which duplicate a block gets is drawn for each write"),
+    any("dedupflipflop", "on|off", "each write of a block changes to another duplicate")
+        .ignored("which duplicate a block gets is drawn for each write"),
     any("dedupacross", "yes|no", "whether duplicates are those of all storage definitions").or("yes"),
-    any("pattern", "FILE", "content of what is written").refused("content comes from a generator", "compratio= and dedupratio= say what it is like"),
+    any("pattern", "FILE", "content of what is written")
+        .refused("content comes from a generator", "compratio= and dedupratio= say what it is like"),
     any("pattern_buffer", "MB", "length of the pattern").ignored("what is written does not repeat unless dedupratio= says so"),
     any("data_errors", "N|COMMAND", "errors that a run survives, of each thread").also(&["dataerrors"]).or("50"),
     any("validate", "yes|no|OPTIONS", "data validation: yes, read_after_write, no_preread, time, ignore_zero_reads"),
     any("journal", "yes|no|OPTIONS", "validation with a journal: yes, recover, noflush, only, maponly, skip_read_all, ignore_pending"),
     any("startcmd", "COMMAND", "shell command before the first run").also(&["start_cmd"]),
     any("endcmd", "COMMAND", "shell command after the last run").also(&["end_cmd"]),
-    any("formatsds", "yes|no", "whether files of storage definitions are written in full before: yes: always, no: never").or("where missing"),
+    any("formatsds", "yes|no", "whether files of storage definitions are written in full before: yes: always, no: never")
+        .or("where missing"),
     bytes("formatxfersize", "128k", "transfer size of that"),
     any("create_anchors", "yes|no", "whether anchor directories are made where they are missing").or("no"),
     any("histogram", "(NAME,LIST)", "buckets of the histogram of response times, with u, m and s: (default,20,40,1m,1s)"),
-    any("concatenatesds", "yes|no", "storage definitions as one").refused("storage definitions stay apart", "use LVM or md below, or leave it out"),
+    any("concatenatesds", "yes|no", "storage definitions as one")
+        .refused("storage definitions stay apart", "use LVM or md below, or leave it out"),
     whole("loop", 1, "1", "how often all runs are done"),
-    any("monitor", "FILE", "a file that says when to end").refused("nothing is read while it runs", "end it with Ctrl-C: what was measured is reported"),
-    any("abort_failed_skew", "PERCENT", "how far workloads may be off their skew").ignored("workloads of a skew wait for each other, so that it holds"),
+    any("monitor", "FILE", "a file that says when to end")
+        .refused("nothing is read while it runs", "end it with Ctrl-C: what was measured is reported"),
+    any("abort_failed_skew", "PERCENT", "how far workloads may be off their skew")
+        .ignored("workloads of a skew wait for each other, so that it holds"),
     any("report", "OPTIONS", "which files of results are made").ignored(REPORTS),
     any("report_run_totals", "yes|no", "totals over runs").ignored(REPORTS),
     any("auxreport", "CLASS", "a Java class that reports").refused(JAVA, "the history keeps runs: iodyno runs"),
@@ -113,7 +119,8 @@ const GENERAL: &[Entry] = &[
     any("port", "N", "port of Java processes").ignored(JAVA),
     any("debug", "N", "debugging of Java processes").ignored(JAVA),
     any("heartbeat_error", "COMMAND", "command after a lost Java process").ignored(JAVA),
-    any("showlba", "yes|no", "traces of places").refused("there is no format for it", "--also record=FILE writes a trace of all operations"),
+    any("showlba", "yes|no", "traces of places")
+        .refused("there is no format for it", "--also record=FILE writes a trace of all operations"),
     any("psrset", "LIST", "processor sets").refused(SOLARIS, "leave it out, or start it with taskset"),
     any("unix2windows", "LIST", "paths on Windows").refused("it is of Windows", "leave it out"),
     any("swat", "FILE", "charts of Swat").refused("Swat is a program of its own", "--also html=FILE writes a page with charts"),
@@ -165,8 +172,10 @@ const FILE_SYSTEMS: &[Entry] = &[
     any("shared", "yes|no", "whether hosts use the same tree").or("no"),
     Entry::new("count", Kind::Range, "(START,N)", "so many, with numbers from START on behind name and anchor"),
     OPENFLAGS,
-    any("journal", "DIR", "directory of the journal").refused("files of a tree are not validated", "validate a large file: sd=sd1,lun=FILE"),
-    any("log", "yes|no", "log of reads and writes").refused("there is no format for it", "--also record=FILE writes a trace of all operations"),
+    any("journal", "DIR", "directory of the journal")
+        .refused("files of a tree are not validated", "validate a large file: sd=sd1,lun=FILE"),
+    any("log", "yes|no", "log of reads and writes")
+        .refused("there is no format for it", "--also record=FILE writes a trace of all operations"),
     any("cleanup", "yes|no", "an obsolete parameter").refused("the original has none any more", "format=clean"),
 ];
 
@@ -175,12 +184,15 @@ const WORKLOADS: &[Entry] = &[
     any("sd", "NAMES", "storage definitions, also with *"),
     any("host", "LABELS", "hosts that work").also(&["hd"]).or("*"),
     number("skew", "", "percentage of all operations that are this workload's; the rest is shared evenly"),
-    Entry::new("xfersize", Kind::Bytes, "LIST", "transfer size, sizes with percentages (4k,50,8k,50), or (MIN,MAX,STEP)").also(&["xfersizes"]).or("4k"),
+    Entry::new("xfersize", Kind::Bytes, "LIST", "transfer size, sizes with percentages (4k,50,8k,50), or (MIN,MAX,STEP)")
+        .also(&["xfersizes"]).or("4k"),
     number("rdpct", "100", "percentage of reads").also(&["readpct"]),
     number("wrpct", "", "percentage of writes").also(&["writepct"]),
     number("rhpct", "0", "percentage of reads that hit the hit area"),
     number("whpct", "0", "percentage of writes that hit the hit area"),
-    any("seekpct", "N|WORD", "percentage of operations at a random place: random (100), sequential (0), eof (once through), seqnz (from a random place on)").or("100"),
+    any("seekpct", "N|WORD",
+        "percentage at a random place: random (100), sequential (0), eof (once through), seqnz (from a random place on)")
+        .or("100"),
     Entry::new("range", Kind::Range, "(FROM,TO)", "part that is used, in percent, above 200 in bytes"),
     Entry::new("hotband", Kind::Range, "(FROM,TO)", "part that is used, its first blocks far more often"),
     Entry::new("stride", Kind::Bytes, "(MIN,MAX)", "distance of successive places"),
@@ -196,7 +208,8 @@ const WORKLOADS: &[Entry] = &[
 const FILE_WORKLOADS: &[Entry] = &[
     any("fsd", "NAMES", "file system definitions, also with *"),
     any("host", "LABELS", "hosts that work").also(&["hd"]).or("*"),
-    any("operation", "WORD", "mkdir, rmdir, create, delete, open, close, read, write, getattr, setattr, access, move, copy").also(&["operations"]).or("read"),
+    any("operation", "WORD", "mkdir, rmdir, create, delete, open, close, read, write, getattr, setattr, access, move, copy")
+        .also(&["operations"]).or("read"),
     number("rdpct", "", "percentage of reads among reads and writes").also(&["readpct"]),
     any("fileio", "WORDS", "sequential, random, (sequential,delete), (random,shared)").or("sequential"),
     any("fileselect", "WORDS", "sequential, random, once, (poisson,N), skewed").or("sequential"),

@@ -15,7 +15,7 @@ mod rows;
 
 use std::io;
 
-use iodyno_model::{CpuShares, Diagnostic, Event, JobRecord, Level, PhaseRecord, Record, Sample};
+use iodyno_model::{CpuShares, Diagnostic, Event, JobRecord, PhaseRecord, Record, Sample};
 use iodyno_report::{Output, Reporter};
 
 use super::runs::RequestedRate;
@@ -40,6 +40,8 @@ pub struct Report {
     errors: u64,
     has_begun: bool,
     cpu: Option<CpuShares>,
+    /// Messages that were told when they came.
+    told: Vec<String>,
 }
 
 /// The run that goes on.
@@ -67,6 +69,7 @@ pub fn reporter(view: ReportContext) -> Box<dyn Reporter> {
         errors: 0,
         has_begun: false,
         cpu: None,
+        told: Vec::new(),
     })
 }
 
@@ -306,9 +309,7 @@ impl Report {
     }
 
     fn message(&mut self, message: &Diagnostic, output: &mut Output<'_>) -> io::Result<()> {
-        if message.level == Level::Note && !self.has_begun {
-            return writeln!(output.err, "{message}");
-        }
+        self.told.push(message.message.clone());
         if !self.has_begun {
             return writeln!(output.err, "{message}");
         }
@@ -318,7 +319,7 @@ impl Report {
     }
 
     fn ended(&mut self, record: &Record, output: &mut Output<'_>) -> io::Result<()> {
-        for error in &record.errors {
+        for error in record.errors.iter().filter(|error| !self.told.contains(&error.message)) {
             writeln!(output.err, "{error}")?;
         }
         if !self.has_begun {

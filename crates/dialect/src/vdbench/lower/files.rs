@@ -7,7 +7,7 @@ use iodyno_model::{
 };
 
 use super::storage::counted;
-use super::{LoweredRun, Lowering, named, shares};
+use super::{LoweredRun, RunLowering, named, shares};
 use crate::engine_choice::POSITIONED_CALLS;
 use crate::vdbench::definition::Definition;
 use crate::vdbench::runs::RunPoint;
@@ -32,7 +32,7 @@ pub(super) struct FileTree {
     pub share: Option<f64>,
 }
 
-impl Lowering<'_> {
+impl RunLowering<'_> {
     /// The jobs of a run on trees of files.
     pub(super) fn file_run(&mut self, point: &RunPoint, times: RunTimes) -> LoweredRun {
         let run = &point.definition;

@@ -5,7 +5,7 @@ use iodyno_model::{
     Size, Step, Stop, Submit, Target, TargetKind, Verb, Workload,
 };
 
-use super::Lowering;
+use super::RunLowering;
 use super::files::FileTree;
 use super::storage::StoragePlace;
 use crate::engine_choice::POSITIONED_CALLS;
@@ -22,7 +22,7 @@ const TREE_THREADS: f64 = 8.0;
 /// What formatting a tree counts as requested: its writes.
 const REQUESTED: &[&str] = &["write"];
 
-impl Lowering<'_> {
+impl RunLowering<'_> {
     /// Writes the files of storage definitions in full that are missing or too short.
     pub(super) fn format_storage(&mut self, chosen: &[Vec<StoragePlace>], run: &Definition, times: RunTimes) {
         let general = &self.all.general;

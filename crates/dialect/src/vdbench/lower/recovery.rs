@@ -3,7 +3,7 @@
 use iodyno_model::{Coverage, Job, Mix, PerDirection, Phase, Pick, Verb, Workload};
 
 use super::storage::{StoragePlace, WorkloadShape};
-use super::{Lowering, named};
+use super::{RunLowering, named};
 use crate::engine_choice::POSITIONED_CALLS;
 use crate::vdbench::runs::RunPoint;
 use crate::vdbench::settings::{self, OpenFlags, RunTimes};
@@ -12,7 +12,7 @@ use crate::vdbench::view::FlatColumns;
 /// What the phase is called, as by the original.
 const TITLE: &str = "journal_recovery";
 
-impl Lowering<'_> {
+impl RunLowering<'_> {
     /// Adds the phase that checks, where that is asked for.
     pub(super) fn recovery(&mut self, points: &[RunPoint]) {
         if !self.validation.recovers {

@@ -6,7 +6,7 @@ use iodyno_model::{
     Workload,
 };
 
-use super::{LoweredRun, Lowering, named, shares};
+use super::{LoweredRun, RunLowering, named, shares};
 use crate::engine_choice::POSITIONED_CALLS;
 use crate::vdbench::definition::Definition;
 use crate::vdbench::runs::{RequestedRate, RunPoint};
@@ -119,7 +119,7 @@ impl WorkloadShape {
     }
 }
 
-impl Lowering<'_> {
+impl RunLowering<'_> {
     /// The jobs of a run on storage definitions.
     pub(super) fn storage_run(&mut self, point: &RunPoint, times: RunTimes) -> LoweredRun {
         let run = &point.definition;
@@ -229,8 +229,12 @@ impl Lowering<'_> {
                 );
                 return None;
             }
+            (None, _) if path.starts_with("/dev/") && self.sites.count() == 1 => {
+                self.wrong.add(&origin, format!("{path} is not there"), "lun= names a device or a file");
+                return None;
+            }
             (None, _) if path.starts_with("/dev/") => {
-                // Ranks on other hosts, and simulated devices, have it.
+                // The hosts have it.
                 (true, asked.unwrap_or(0))
             }
             (None, Some(asked)) => (false, asked),

@@ -2,6 +2,7 @@
 
 use iodyno_model::Histogram;
 use iodyno_model::histogram::middle;
+use iodyno_report::number::thousands;
 
 /// The upper ends of the buckets, µs, where none are named.
 pub const BUCKETS: [u64; 26] = [
@@ -31,7 +32,7 @@ pub fn text(title: &str, latency: &Histogram, buckets: &[u64]) -> String {
         let low = if index == 0 { 0 } else { buckets[index - 1] };
         let high = buckets.get(index).map_or("max".into(), |end| milliseconds(*end));
         let bars = "+".repeat((share / 2.0) as usize) + &"-".repeat(((all - share) / 2.0) as usize);
-        let count = grouped(*count);
+        let count = thousands(*count);
         let low = milliseconds(low);
         text += &format!(" {low:>8} < {high:>11} {count:>12} {share:>8.4} {all:>8.4}  {bars}\n");
     }
@@ -40,19 +41,6 @@ pub fn text(title: &str, latency: &Histogram, buckets: &[u64]) -> String {
 
 fn milliseconds(us: u64) -> String {
     format!("{:.3}", us as f64 / 1000.0).chars().take(8).collect::<String>().trim_end_matches('.').into()
-}
-
-/// Digits in groups of three.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// Upper ends of buckets, µs, of `histogram=(NAME,LIST)`: a number that is not larger than the one before is the step to

@@ -15,7 +15,8 @@ fn of_storage(day: &str, view: &ReportContext) -> String {
     let unit = if view.megabyte == 1e6 { "1000**2" } else { "1024**2" };
     let blank = "";
     format!(
-        "\n{day:<12}    interval        i/o   MB/sec   bytes   read     resp     read    write     read    write     resp  queue  cpu%  cpu%\n\
+        "\n{day:<12}    interval        i/o   MB/sec   bytes   read     resp     read    write     read    write     \
+         resp  queue  cpu%  cpu%\n\
          {blank:<31}rate  {unit}     i/o    pct     time     resp     resp      max      max   stddev  depth sys+u   sys\n"
     )
 }
