@@ -6,7 +6,7 @@ use iodyno_model::{Diagnostic, Origin};
 
 use super::options;
 use super::settings::{
-    Access, AccessHint, CacheMode, DistributionRange, Profile, ResultFormat, TestTarget, Throughput,
+    AccessHint, CacheMode, DistributionRange, Profile, ResultFormat, TargetAccess, TestTarget, Throughput,
     TimeSpan, WriteContent,
 };
 use super::size::{TypedSize, distribution, optional, typed};
@@ -18,6 +18,7 @@ pub type Given = Setter<Command, String>;
 /// What is asked for.
 pub enum Invocation {
     Help,
+    Version,
     Run(Box<Profile>),
     /// A profile in a file, and what is said beside it.
     File {
@@ -80,6 +81,11 @@ fn wrong(argument: &str, message: impl Into<String>, hint: &str) -> Diagnostic {
 /// # Errors
 /// The first thing that is wrong with it.
 pub fn parse(arguments: &[String]) -> Result<Invocation, Diagnostic> {
+    match arguments.first().map(String::as_str) {
+        None | Some("--help" | "-help" | "/?") => return Ok(Invocation::Help),
+        Some("--version") => return Ok(Invocation::Version),
+        _ => {}
+    }
     let mut command = Command::default();
     for argument in arguments {
         match argument.strip_prefix('-') {
@@ -87,7 +93,7 @@ pub fn parse(arguments: &[String]) -> Result<Invocation, Diagnostic> {
             _ => command.paths.push(path(argument)?),
         }
     }
-    if command.wants_help || arguments.is_empty() {
+    if command.wants_help {
         return Ok(Invocation::Help);
     }
     command.finished()
@@ -250,12 +256,12 @@ impl Command {
         target.length_bytes = [most, length].into_iter().flatten().min();
         target.access = match self.is_random || self.random_percent.is_some() || !self.distribution.is_empty()
         {
-            true => Access::Random {
+            true => TargetAccess::Random {
                 align_bytes: bytes("r", self.align)?,
                 percent: self.random_percent.unwrap_or(100),
                 distribution: self.distribution.clone(),
             },
-            false => Access::Sequential {
+            false => TargetAccess::Sequential {
                 stride_bytes: bytes("s", self.stride)?,
                 is_interlocked: self.is_interlocked,
             },

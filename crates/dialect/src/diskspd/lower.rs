@@ -13,8 +13,8 @@ use iodyno_model::{
 
 use super::command::RANDOM_SEED;
 use super::settings::{
-    Access, AccessHint, CacheMode, DistributionRange, Profile, RangeLength, TestTarget, Throughput, TimeSpan,
-    WriteContent,
+    AccessHint, CacheMode, DistributionRange, Profile, RangeLength, TargetAccess, TestTarget, Throughput,
+    TimeSpan, WriteContent,
 };
 use crate::engine_choice::{ASYNCHRONOUS, POSITIONED_CALLS};
 use crate::{Loader, PathKind, index_of};
@@ -27,13 +27,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 /// # Errors
 /// Everything that cannot be done here.
 pub fn plan(profile: &Profile, loader: &mut dyn Loader) -> Result<Plan, Vec<Diagnostic>> {
-    let is_cached = profile
-        .spans
-        .iter()
-        .flat_map(|span| &span.targets)
-        .all(|target| target.cache != CacheMode::Unbuffered);
-    let intent = if is_cached { Intent::Cache } else { Intent::Device };
-    let mut plan = Plan { name: "diskspd".into(), intent, ..Plan::default() };
+    let mut plan = Plan { name: "diskspd".into(), intent: Intent::Device, ..Plan::default() };
     let mut wrong = Vec::new();
     for (number, span) in profile.spans.iter().enumerate() {
         let seed = if span.seed == RANDOM_SEED { loader.now_unix_ns() } else { span.seed };
@@ -85,7 +79,7 @@ fn job(
             ramp_ns: span.warm_up_s * NS_PER_S,
             ..Limit::default()
         },
-        payload: payload(target),
+        payload: if target.write_percent > 0.0 { payload(target) } else { Payload::default() },
         placement: placement(span, target, first),
         buffers: Buffers { huge_pages: target.has_large_pages, ..Buffers::default() },
         measure: Measure {
@@ -111,8 +105,9 @@ fn engine(target: &TestTarget, depth: u32, loader: &dyn Loader) -> &'static str 
 
 fn pattern(target: &TestTarget, threads: u32) -> Result<Pattern, Diagnostic> {
     let block = target.block_bytes;
+    let is_random = matches!(target.access, TargetAccess::Random { .. });
     let (pick, align) = match &target.access {
-        Access::Sequential { is_interlocked: true, .. } if threads > 1 => {
+        TargetAccess::Sequential { is_interlocked: true, .. } if threads > 1 => {
             let message = "threads have positions of their own here, and -si has one for all of them";
             return Err(refused(
                 target,
@@ -120,8 +115,10 @@ fn pattern(target: &TestTarget, threads: u32) -> Result<Pattern, Diagnostic> {
                 "say -s with -T, or -t1: of one thread -s and -si are the same",
             ));
         }
-        Access::Sequential { stride_bytes, .. } => (sequential(block, stride_bytes.unwrap_or(block)), 0),
-        Access::Random { align_bytes, percent, distribution } => {
+        TargetAccess::Sequential { stride_bytes, .. } => {
+            (sequential(block, stride_bytes.unwrap_or(block)), 0)
+        }
+        TargetAccess::Random { align_bytes, percent, distribution } => {
             let random =
                 if distribution.is_empty() { Pick::Uniform } else { Pick::Zones(zones(distribution)) };
             let pick = match percent {
@@ -137,15 +134,19 @@ fn pattern(target: &TestTarget, threads: u32) -> Result<Pattern, Diagnostic> {
     Ok(Pattern {
         mix: Mix::reads(100.0 - target.write_percent),
         align_bytes: PerDirection::same(align),
-        coverage: Coverage::Repeating,
+        coverage: if is_random { Coverage::Repeating } else { Coverage::Once },
         span: Span {
-            offset: Extent::Bytes(target.base_bytes),
+            offset: place_of(target.base_bytes),
             length: target.length_bytes.map_or(Extent::Rest, Extent::Bytes),
-            increment: Extent::Bytes(target.thread_stride_bytes),
+            increment: place_of(target.thread_stride_bytes),
             ..Span::default()
         },
         ..Pattern::of(Verb::Read, pick, block)
     })
+}
+
+fn place_of(bytes: u64) -> Extent {
+    if bytes == 0 { Extent::Rest } else { Extent::Bytes(bytes) }
 }
 
 fn sequential(block: u64, stride: u64) -> Pick {

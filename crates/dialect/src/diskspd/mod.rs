@@ -45,6 +45,10 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
 fn answer(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
     let profile = match command::parse(arguments).map_err(|wrong| vec![wrong])? {
         Invocation::Help => return Ok(Request::Print { out: options::help(), status: 0 }),
+        Invocation::Version => {
+            let out = format!("diskspd {VERSION} (iodyno {})\n", env!("CARGO_PKG_VERSION"));
+            return Ok(Request::Print { out, status: 0 });
+        }
         Invocation::Run(profile) => *profile,
         Invocation::File { path, over } => from_file(&path, &over, loader)?,
     };

@@ -216,12 +216,15 @@ const GROUPS: &[SetterGroup<Command, String>] = &[
 
 /// The help text.
 pub fn help() -> String {
-    format!(
-        "Usage: diskspd [options] target1 [target2 ...]\n       diskspd -XFILE\n\nTargets are files and block devices. Sizes take K, M, G, T (of 1024) \
-         or b (blocks of -b).\nValues follow their option without a blank: -b4K -d30 -o32 -t2 -r -w30 -Sh -L\n\nOptions:\n{}",
-        TABLE.help()
-    )
+    format!("{USAGE}\n\nOptions:\n{}", TABLE.help())
 }
+
+const USAGE: &str = "\
+Usage: diskspd [options] target1 [target2 ...]
+       diskspd -XFILE
+
+Targets are files and block devices. Sizes take K, M, G, T (of 1024) or b (blocks of -b).
+Values follow their option without a blank: -b4K -d30 -o32 -t2 -r -w30 -Sh -L";
 
 /// The page of the documents.
 pub fn document() -> String {

@@ -4,7 +4,7 @@
 
 use super::element::Element;
 use super::settings::{
-    Access, AccessHint, CacheMode, DistributionRange, Profile, RangeLength, ResultFormat, TestTarget,
+    AccessHint, CacheMode, DistributionRange, Profile, RangeLength, ResultFormat, TargetAccess, TestTarget,
     Throughput, TimeSpan, WriteContent,
 };
 
@@ -171,13 +171,13 @@ fn access(part: &Element, target: &mut TestTarget) -> Result<(), Wrong> {
         "TemporaryFile" => drop(is_on()?),
         "StrideSize" => {
             let bytes = number(part, 1, MOST_BYTES)?;
-            if let Access::Sequential { stride_bytes, .. } = &mut target.access {
+            if let TargetAccess::Sequential { stride_bytes, .. } = &mut target.access {
                 *stride_bytes = Some(bytes);
             }
         }
         "InterlockedSequential" => {
             let is_on = is_on()?;
-            if let Access::Sequential { is_interlocked, .. } = &mut target.access {
+            if let TargetAccess::Sequential { is_interlocked, .. } = &mut target.access {
                 *is_interlocked = is_on;
             }
         }
@@ -191,12 +191,12 @@ fn access(part: &Element, target: &mut TestTarget) -> Result<(), Wrong> {
 
 /// The parts of a target's random access, which it then has.
 fn random(target: &mut TestTarget) -> (&mut Option<u64>, &mut u32, &mut Vec<DistributionRange>) {
-    if !matches!(target.access, Access::Random { .. }) {
-        target.access = Access::Random { align_bytes: None, percent: 100, distribution: Vec::new() };
+    if !matches!(target.access, TargetAccess::Random { .. }) {
+        target.access = TargetAccess::Random { align_bytes: None, percent: 100, distribution: Vec::new() };
     }
     match &mut target.access {
-        Access::Random { align_bytes, percent, distribution } => (align_bytes, percent, distribution),
-        Access::Sequential { .. } => unreachable!("it was made random"),
+        TargetAccess::Random { align_bytes, percent, distribution } => (align_bytes, percent, distribution),
+        TargetAccess::Sequential { .. } => unreachable!("it was made random"),
     }
 }
 
@@ -341,11 +341,11 @@ fn content_element(content: WriteContent) -> Element {
 
 fn access_elements(target: &TestTarget) -> Vec<Element> {
     match &target.access {
-        Access::Sequential { stride_bytes, is_interlocked } => vec![
+        TargetAccess::Sequential { stride_bytes, is_interlocked } => vec![
             Element::leaf("StrideSize", stride_bytes.unwrap_or(target.block_bytes)),
             Element::leaf("InterlockedSequential", is_interlocked),
         ],
-        Access::Random { align_bytes, percent, distribution } => {
+        TargetAccess::Random { align_bytes, percent, distribution } => {
             let mut parts = vec![Element::leaf("Random", align_bytes.unwrap_or(target.block_bytes))];
             if *percent < 100 {
                 parts.push(Element::leaf("RandomRatio", percent));

@@ -91,7 +91,7 @@ pub struct TestTarget {
     pub length_bytes: Option<u64>,
     /// The size of a file that is made; none: it is there.
     pub create_bytes: Option<u64>,
-    pub access: Access,
+    pub access: TargetAccess,
     /// How far each thread begins behind the one before.
     pub thread_stride_bytes: u64,
     pub threads: u32,
@@ -120,7 +120,7 @@ impl Default for TestTarget {
             base_bytes: 0,
             length_bytes: None,
             create_bytes: None,
-            access: Access::Sequential { stride_bytes: None, is_interlocked: false },
+            access: TargetAccess::Sequential { stride_bytes: None, is_interlocked: false },
             thread_stride_bytes: 0,
             threads: 1,
             requests: 2,
@@ -140,7 +140,7 @@ impl Default for TestTarget {
 
 /// Where the next operation goes.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Access {
+pub enum TargetAccess {
     /// None: the block's size.
     Sequential { stride_bytes: Option<u64>, is_interlocked: bool },
     Random {

@@ -144,26 +144,26 @@ impl MarkTest {
 
 /// A direction of the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Direction {
+enum MarkDirection {
     Read,
     Write,
     Mix,
 }
 
-impl Direction {
+impl MarkDirection {
     fn name(self) -> &'static str {
         match self {
-            Direction::Read => "read",
-            Direction::Write => "write",
-            Direction::Mix => "mix",
+            MarkDirection::Read => "read",
+            MarkDirection::Write => "write",
+            MarkDirection::Mix => "mix",
         }
     }
 
     fn heading(self) -> &'static str {
         match self {
-            Direction::Read => "[Read]",
-            Direction::Write => "[Write]",
-            Direction::Mix => "[Mix] Read 70%/Write 30%",
+            MarkDirection::Read => "[Read]",
+            MarkDirection::Write => "[Write]",
+            MarkDirection::Mix => "[Mix] Read 70%/Write 30%",
         }
     }
 }
@@ -206,21 +206,21 @@ impl DiskMark {
         }
     }
 
-    fn directions(&self) -> Vec<Direction> {
-        let mut directions = vec![Direction::Read];
+    fn directions(&self) -> Vec<MarkDirection> {
+        let mut directions = vec![MarkDirection::Read];
         if !self.settings.reads_only() {
-            directions.push(Direction::Write);
-            directions.extend(self.profile.has_mix.then_some(Direction::Mix));
+            directions.push(MarkDirection::Write);
+            directions.extend(self.profile.has_mix.then_some(MarkDirection::Mix));
         }
         directions
     }
 
-    fn phase(&self, test: MarkTest, direction: Direction, run: u32, rests: bool) -> Phase {
+    fn phase(&self, test: MarkTest, direction: MarkDirection, run: u32, rests: bool) -> Phase {
         let keeps = keeps_depth(self.settings.engine);
         let pick = if test.is_random { Pick::Uniform } else { Pick::Sequential };
-        let verb = if direction == Direction::Write { Verb::Write } else { Verb::Read };
+        let verb = if direction == MarkDirection::Write { Verb::Write } else { Verb::Read };
         let mut pattern = Pattern::of(verb, pick, test.block_bytes);
-        if direction == Direction::Mix {
+        if direction == MarkDirection::Mix {
             pattern.mix = Mix::reads(MIX_READS);
         }
         pattern.coverage = Coverage::Repeating;
@@ -247,15 +247,15 @@ impl DiskMark {
         text
     }
 
-    fn row(&self, frame: &CardFrame<'_>, test: MarkTest, direction: Direction) -> String {
+    fn row(&self, frame: &CardFrame<'_>, test: MarkTest, direction: MarkDirection) -> String {
         let keeps = keeps_depth(self.settings.engine);
         let name = format!("{} {}", test.name(keeps), direction.name());
         let mark = if frame.running == Some(name.as_str()) { "▸" } else { " " };
         let row = format!("{mark} {}:", test.row(keeps));
         let kinds: &[Kind] = match direction {
-            Direction::Read => &[Kind::Read],
-            Direction::Write => &[Kind::Write],
-            Direction::Mix => &[Kind::Read, Kind::Write],
+            MarkDirection::Read => &[Kind::Read],
+            MarkDirection::Write => &[Kind::Write],
+            MarkDirection::Mix => &[Kind::Read, Kind::Write],
         };
         let found: Vec<_> =
             kinds.iter().filter_map(|kind| gather::figures(&frame.record.phases, &name, *kind)).collect();

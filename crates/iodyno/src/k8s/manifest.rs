@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use super::volume::Volume;
-use super::{KubernetesArgs, Seccomp, Spread};
+use super::{KubernetesArgs, PodSpread, Seccomp};
 
 /// A file that the command reads: where it lies in the pods, and what is in it.
 pub struct CarriedFile {
@@ -248,13 +248,13 @@ impl Manifest<'_> {
         }
         let selector = json!({"matchLabels": labels});
         match arguments.spread {
-            Spread::None => {}
+            PodSpread::None => {}
             _ if arguments.pods < 2 => {}
-            Spread::Strict => {
+            PodSpread::Strict => {
                 spec["affinity"] = json!({"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
                     {"labelSelector": selector, "topologyKey": "kubernetes.io/hostname"}]}});
             }
-            Spread::Even => {
+            PodSpread::Even => {
                 spec["topologySpreadConstraints"] = json!([{"labelSelector": selector, "maxSkew": 1,
                     "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"}]);
             }

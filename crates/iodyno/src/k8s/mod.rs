@@ -60,8 +60,8 @@ pub struct KubernetesArgs {
     #[arg(long, value_name = "AMOUNT", value_parser = quantity)]
     pub memory: Option<String>,
     /// One pod a node: strict waits for free nodes, even takes what there is
-    #[arg(long, value_enum, default_value_t = Spread::Strict)]
-    pub spread: Spread,
+    #[arg(long, value_enum, default_value_t = PodSpread::Strict)]
+    pub spread: PodSpread,
     /// Only nodes with this label; repeatable
     #[arg(long, value_name = "LABEL=VALUE", value_parser = label)]
     pub node_selector: Vec<(String, String)>,
@@ -117,7 +117,7 @@ const AFTER: &str = "Example: iodyno k8s registry.example/iodyno:1 --volume clai
 
 /// How pods lie on nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Spread {
+pub enum PodSpread {
     Strict,
     Even,
     None,

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use iodyno_model::Histogram;
 
-use super::super::settings::{Access, CacheMode, Profile, TestTarget, Throughput, TimeSpan, WriteContent};
+use super::super::settings::{
+    CacheMode, Profile, TargetAccess, TestTarget, Throughput, TimeSpan, WriteContent,
+};
 use super::ReportContext;
 use super::figures::{SpanFigures, Transfers};
 use crate::date;
@@ -131,11 +133,11 @@ fn target_parameters(text: &mut String, span: &TimeSpan, target: &TestTarget) {
 
 fn accesses(target: &TestTarget) -> String {
     match &target.access {
-        Access::Sequential { stride_bytes, is_interlocked } => {
+        TargetAccess::Sequential { stride_bytes, is_interlocked } => {
             let kind = if *is_interlocked { "interlocked sequential" } else { "sequential" };
             format!("using {kind} I/O (stride: {})", sized(stride_bytes.unwrap_or(target.block_bytes)))
         }
-        Access::Random { align_bytes, percent, distribution } => {
+        TargetAccess::Random { align_bytes, percent, distribution } => {
             let align = sized(align_bytes.unwrap_or(target.block_bytes));
             let kind = match percent {
                 100 => format!("using random I/O (alignment: {align})"),
