@@ -198,7 +198,8 @@ const ENTRIES: &[Entry] = &[
     text("s3sessiontoken", "TOKEN", "the session's token").under(STORES),
     text("s3region", "REGION", "the region that requests are signed for").under(STORES),
     text("s3objprefix", "TEXT", "what the names of objects begin with").under(STORES),
-    number("s3listobj", 0, "0", "list so many objects of the buckets, one page after the other").under(STORES),
+    number("s3listobj", 0, "0", "list so many objects of the buckets, one page after the other")
+        .refused("lists are of directories", "--s3listobjpar lists the objects of each thread's directories").under(STORES),
     flag("s3listobjpar", "list the objects of each thread's directories").under(STORES),
     flag("s3listverify", "check that lists have all objects")
         .refused("names in lists are counted, and not compared", "leave it out").under(STORES),

@@ -270,8 +270,10 @@ impl CommandJudge<'_> {
         }
         if given == 0 {
             let differ = sizes().any(|bytes| bytes != least);
+            let is_missing = found.iter().any(Option::is_none);
+            let is_unknown = is_missing && self.on("write") || !is_missing && least == 0;
             refuse! { self
-                "size" if found.iter().any(Option::is_none) || least == 0 => "the size of files to be written is missing", "e.g. -s 1g";
+                "size" if is_unknown => "the size of files to be written is missing", "e.g. -s 1g";
                 "size" if differ => "files differ in size", "say how much of each is used (-s)";
             }
             return least;
@@ -310,7 +312,6 @@ impl CommandJudge<'_> {
             "deldirs",
             "sync",
             "dropcache",
-            "s3listobj",
             "s3listobjpar",
             "s3multidel",
         ];
@@ -346,6 +347,8 @@ impl CommandJudge<'_> {
         let dirs = test.kind == BenchmarkPaths::Directories;
         let (threads, readers) = (self.settings.count("threads"), self.settings.count("rwmixthr"));
         refuse! { self
+            "dirs" if test.kind == BenchmarkPaths::Buckets && self.on("s3listobjpar") && test.dirs > 1 << 16 =>
+                "that many directories are not listed", "at most 65536";
             "threads" if threads > 1 << 16 => "that many threads are not started", "at most 65536";
             "block" if moves && test.bytes > 0 && test.block == 0 => "a block of no bytes", "e.g. -b 1m";
             "block" if test.block > 1 << 32 => "that large a block is not read or written at once", "at most 4g";

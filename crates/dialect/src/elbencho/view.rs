@@ -42,7 +42,6 @@ pub enum PhaseRole {
     DeleteDirectories,
     Sync,
     DropCaches,
-    List,
     ListInParallel,
     DeleteMany,
 }

@@ -18,6 +18,11 @@ const SLOT: u32 = 0;
 /// Blocks of a mix before it begins again, in percent of which some are read.
 const MIX_BLOCKS: u64 = 100;
 
+/// A number that counts in steps from one on; of one path it counts plainly.
+fn in_steps(what: &str, step: usize, first: u64) -> String {
+    if step == 1 { format!("{{{what}}}") } else { format!("{{{what}*{step}+{first}}}") }
+}
+
 impl ElbenchoLowering<'_> {
     /// A phase over entries.
     pub(super) fn directories(&mut self, role: PhaseRole) {
@@ -131,7 +136,7 @@ impl ElbenchoLowering<'_> {
         }
         let step = test.paths.len();
         for (class, count) in self.classes() {
-            let name = format!("{}/d{{item*{step}+{class}}}", self.above(0));
+            let name = format!("{}/d{}", self.above(0), in_steps("item", step, class));
             let target = self.set(self.root(class, 0), directory(name, count), open.clone());
             targets.push(target);
             let operation = op(verb, targets.len() - 1, Item::Each);
@@ -157,7 +162,7 @@ impl ElbenchoLowering<'_> {
         }
         Items {
             count: count * test.files,
-            directory: format!("{}/d{{child*{}+{class}}}", self.above(offset), test.paths.len()),
+            directory: format!("{}/d{}", self.above(offset), in_steps("child", test.paths.len(), class)),
             depth: 1,
             branch: u32::try_from(count).unwrap_or(u32::MAX),
             leaves_only: true,
@@ -238,7 +243,17 @@ impl ElbenchoLowering<'_> {
             }
             entry(self.opened(target, false, steps), 1)
         };
-        let once = |count: u64| (0..count).map(of_file).collect::<Vec<Step>>();
+        // Files that are alike follow each other as one step.
+        let once = |count: u64| {
+            let mut steps: Vec<Step> = Vec::new();
+            for step in (0..count).map(of_file) {
+                match steps.last_mut().filter(|last| last.action == step.action) {
+                    Some(last) => last.repeat += 1,
+                    None => steps.push(step),
+                }
+            }
+            steps
+        };
         let whole = Step {
             label: "round".into(),
             action: iodyno_model::Action::Block(once(round)),

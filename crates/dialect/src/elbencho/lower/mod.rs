@@ -34,7 +34,12 @@ const AHEAD: u64 = 64;
 
 /// A test's plan, and what its phases are.
 pub fn plan(test: &ElbenchoTest) -> (Plan, Vec<ElbenchoPhase>) {
-    let plan = Plan { name: "elbencho".into(), seed: test.seed, signatures_allowed: true, ..Plan::default() };
+    let plan = Plan {
+        name: "elbencho".into(),
+        seed: test.seed,
+        signatures_allowed: test.kind == BenchmarkPaths::Devices,
+        ..Plan::default()
+    };
     let mut lowering = ElbenchoLowering { test, plan, parts: Vec::new(), iteration: 0, rotation: 0 };
     for iteration in 0..test.settings.count("iterations").max(1) {
         lowering.iteration = iteration;
@@ -69,7 +74,6 @@ impl ElbenchoLowering<'_> {
             ("mkdirs", PhaseRole::MakeDirectories),
             ("write", PhaseRole::Write),
             ("stat", PhaseRole::Stat),
-            ("s3listobj", PhaseRole::List),
             ("s3listobjpar", PhaseRole::ListInParallel),
             ("read", PhaseRole::Read),
             ("s3multidel", PhaseRole::DeleteMany),

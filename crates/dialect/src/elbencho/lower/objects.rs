@@ -2,8 +2,8 @@
 //! for each block that is read.
 
 use iodyno_model::{
-    Action, Item, ItemData, Items, Job, Open, Operation, Pattern, Pick, Prepare, Script, Setting, Size, Step,
-    Target, TargetKind, Verb, Workload,
+    Item, ItemData, Items, Job, Open, Operation, Pattern, Pick, Prepare, Script, Setting, Size, Step, Target,
+    TargetKind, Verb, Workload,
 };
 
 use super::{ElbenchoLowering, once};
@@ -34,7 +34,7 @@ impl ElbenchoLowering<'_> {
             PhaseRole::Stat => self.names(role, "HEADOBJ", Verb::Stat, files),
             PhaseRole::DeleteFiles => self.names(role, "RMOBJECTS", Verb::Unlink, files),
             PhaseRole::DeleteMany => self.names(role, "MULTIDEL", Verb::Unlink, files),
-            PhaseRole::List | PhaseRole::ListInParallel => self.lists(role),
+            PhaseRole::ListInParallel => self.lists(role),
             PhaseRole::Sync | PhaseRole::DropCaches => {}
         }
     }
@@ -175,26 +175,16 @@ impl ElbenchoLowering<'_> {
         self.phase(role, name, vec![job], entries, 0);
     }
 
-    /// Lists of the objects of each directory, or of all of the bucket's.
+    /// Lists of the objects of each directory.
     fn lists(&mut self, role: PhaseRole) {
         let test = self.test;
         let target = self.own_objects();
-        let list = Operation { item: Item::Each, ..Operation::on(Verb::Readdir, 0) };
-        let parallel = role == PhaseRole::ListInParallel;
-        let times = if parallel { test.directories() } else { 1 };
-        let step = Step {
-            label: ENTRY.into(),
-            action: Action::Do(Box::new(list)),
-            repeat: times,
-            origin: Default::default(),
+        let list = |directory: u64| {
+            let item = Item::Index(directory * test.files.max(1));
+            Operation { item, ..Operation::on(Verb::Readdir, 0) }.step(ENTRY)
         };
-        let mut job =
-            self.object_job(target, Workload::Script(Script { steps: vec![step], ..Script::default() }), &[]);
-        if !parallel {
-            job.workers = 1;
-            job.ranks = iodyno_model::Ranks::Workers(1);
-        }
-        let name = if parallel { "LISTOBJ_P" } else { "LISTOBJ" };
-        self.phase(role, name, vec![job], 0, 0);
+        let script = Script { steps: (0..test.directories()).map(list).collect(), ..Script::default() };
+        let job = self.object_job(target, Workload::Script(script), &[]);
+        self.phase(role, "LISTOBJ_P", vec![job], 0, 0);
     }
 }
