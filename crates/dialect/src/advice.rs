@@ -255,11 +255,10 @@ mod tests {
 
     #[test]
     fn no_tool_is_told_words_of_the_plan() {
-        use crate::bonnie::advice::translate as bonnie;
+        use crate::elbencho::advice::translate as elbencho;
         use crate::filebench::advice::translate as filebench;
         use crate::iometer::advice::translate as iometer;
         use crate::iozone::advice::translate as iozone;
-        use crate::elbencho::advice::translate as elbencho;
         use crate::md_workbench::advice::translate as workbench;
         let tools: [(&str, Translate); 12] = [
             ("bonnie++", bonnie),

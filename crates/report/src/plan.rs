@@ -142,8 +142,7 @@ fn unused_targets(plan: &Plan, out: &mut String) {
 fn phase(plan: &Plan, index: usize, phase: &Phase, out: &mut String) {
     let mut words = vec![format!("phase {} \"{}\"", index + 1, phase.name)];
     words.extend(phase.coordinates.iter().map(ToString::to_string));
-    let conditions =
-        "precondition repetition intent pause_ns latest_ns unless_failed unless_timed_out drop_caches remount stop";
+    let conditions = "precondition repetition intent pause_ns latest_ns unless_failed unless_timed_out drop_caches remount stop";
     words.extend(phrases(phase, conditions));
     words.extend(watch(phase));
     line(out, 0, &words.join(" · "));

@@ -20,7 +20,12 @@ mod workbench;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
-    testbed::run([trees::cases(), troubles::cases(), workbench::cases(), elbencho::cases()].into_iter().flatten().collect())
+    testbed::run(
+        [trees::cases(), troubles::cases(), workbench::cases(), elbencho::cases()]
+            .into_iter()
+            .flatten()
+            .collect(),
+    )
 }
 
 #[cfg(not(target_os = "linux"))]
