@@ -134,7 +134,8 @@ fn profiles_come_back_as_they_were_printed() {
         "f",
         "-b4K -d30 -W0 -o32 -t2 -r8K -w30 -Sh -L -D500 -Zr -f1M -B4K -z7 -a0,2 a b",
         "-rs50 -rdpct10/5:60/20 -Sm -Z1M -fr -F4 -n -i4 -j5 -I1 -l -c1G f",
-        "-rdabs10/1G:60/8G -Z -g1024 -C3 -s128K -T1M -Su -fs f",
+        "-rdabs10/1G:60/8G -Z -g1024 -C3 -T1M -Su -fs f",
+        "-s128K -T1M -B64K:1M f",
     ] {
         let profile = parsed(line);
         let mut text = String::new();
