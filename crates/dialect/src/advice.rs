@@ -260,8 +260,8 @@ mod tests {
         use crate::iometer::advice::translate as iometer;
         use crate::iozone::advice::translate as iozone;
         use crate::md_workbench::advice::translate as workbench;
+        use crate::vdbench::advice::translate as vdbench;
         let tools: [(&str, Translate); 12] = [
-            ("bonnie++", bonnie),
             ("dd", dd),
             ("diskspd", diskspd),
             ("filebench", filebench),
@@ -275,6 +275,7 @@ mod tests {
             ("elbencho", elbencho),
             ("mdtest", mdtest),
             ("measure", measure),
+            ("vdbench", vdbench),
         ];
         let plan = [
             "`direct = ",

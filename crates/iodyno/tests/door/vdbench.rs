@@ -64,12 +64,24 @@ fn timeless(text: &str) -> String {
     text.lines().map(of).collect()
 }
 
+/// The parameters without chance: what is drawn is another run's.
+fn certain(text: &str) -> String {
+    let drawn = [
+        ("iorate=1000", "iorate=1000,distribution=deterministic"),
+        ("iorate=(100,200)", "iorate=(100,200),distribution=deterministic"),
+        ("iorate=curve", "iorate=curve,distribution=deterministic"),
+        ("rdpct=70", "rdpct=100"),
+        ("(4k,50,8k,50)", "4k"),
+    ];
+    drawn.iter().fold(text.to_string(), |text, (from, to)| text.replace(from, to))
+}
+
 fn texts() -> Outcome {
     let home = scratch();
     std::fs::write(home.path().join("store.toml"), DEVICE)?;
     let mut found = String::new();
     for (name, text) in FILES {
-        let text = text.replace("iorate=1000", "iorate=1000,distribution=deterministic");
+        let text = certain(text);
         std::fs::write(home.path().join(format!("{name}.parm")), text)?;
         let line = format!("vdbench -f {name}.parm -o {name} --also on=./store.toml");
         let said = within(home.path(), &line);
