@@ -23,13 +23,13 @@ wording! {
         R::SettleFirst => "a longer warmup=",
         R::RepeatMoreOften => "repeat it: -l 5, or loop=5",
         R::MatchProcessors => "threads= no larger than what the processors can do",
-        R::PrepareData => "leave compratio= and dedupratio= out, or use more threads=",
+        R::PrepareData | R::CheapenData => "leave compratio= and dedupratio= out, or use more threads=",
         R::AddWorkers => "more threads=",
         R::WriteRandomData => "leave compratio= and dedupratio= out",
         R::EnlargeTarget => "a larger size=, or range= over more of it",
     }
-    general { remedies!(everywhere clocks errors flows schedules peaks) | R::OutgrowDeviceCache 
-        | R::CheapenData | R::ReserveProcessors | R::FlushBefore | R::CompareWorkers | R::EndTogether
+    general { remedies!(everywhere clocks errors flows schedules peaks) | R::OutgrowDeviceCache
+        | R::ReserveProcessors | R::FlushBefore | R::CompareWorkers | R::EndTogether
         | R::TimeBatches | R::DropCaches | R::ReadTail }
     unprinted { remedies!(stores) }
 }

@@ -205,11 +205,30 @@ impl RunLowering<'_> {
             return None;
         }
         let flags = OpenFlags::of(&[definition], &mut self.wrong);
+        let (is_device, bytes) = self.kind_and_length(definition, &path)?;
+        let kind = match is_device {
+            true => TargetKind::Device { path: path.clone() },
+            false => TargetKind::File { path: path.clone(), size: Extent::Bytes(bytes) },
+        };
+        let target = self.target(Target {
+            name: definition.name.clone(),
+            kind,
+            open: Open { direct: flags.direct, sync: flags.sync, create: !is_device, ..Open::default() },
+            prepare: Prepare::AsItIs,
+            remove: false,
+            origin,
+        });
+        Some(StoragePlace { definition: definition.clone(), path, target, bytes })
+    }
+
+    /// Whether a storage definition is a device, and how long it is or is to be.
+    fn kind_and_length(&mut self, definition: &Definition, path: &str) -> Option<(bool, u64)> {
+        let origin = definition.place("lun").clone();
         let asked = definition.number("size").map(|bytes| bytes.max(0.0) as u64);
-        let facts = self.loader.look(&path);
-        let made = self.made.iter().find(|(known, _)| *known == path).map(|(_, bytes)| *bytes);
+        let facts = self.loader.look(path);
+        let made = self.made.iter().find(|(known, _)| known == path).map(|(_, bytes)| *bytes);
         let there = facts.as_ref().map(|facts| (facts.kind, facts.bytes));
-        let (is_device, bytes) = match (there, asked) {
+        let found = match (there, asked) {
             (Some((PathKind::BlockDevice | PathKind::CharacterDevice, bytes)), asked) => {
                 if bytes > 0 && asked.is_some_and(|asked| asked > bytes) {
                     self.wrong.add(
@@ -247,19 +266,7 @@ impl RunLowering<'_> {
                 return None;
             }
         };
-        let kind = match is_device {
-            true => TargetKind::Device { path: path.clone() },
-            false => TargetKind::File { path: path.clone(), size: Extent::Bytes(bytes) },
-        };
-        let target = self.target(Target {
-            name: definition.name.clone(),
-            kind,
-            open: Open { direct: flags.direct, sync: flags.sync, create: !is_device, ..Open::default() },
-            prepare: Prepare::AsItIs,
-            remove: false,
-            origin,
-        });
-        Some(StoragePlace { definition: definition.clone(), path, target, bytes })
+        Some(found)
     }
 
     /// The jobs of a workload on one storage definition, and how many threads those are.
