@@ -248,11 +248,11 @@ impl RunLowering<'_> {
                 );
                 return None;
             }
-            (None, _) if path.starts_with("/dev/") && self.sites.count() == 1 => {
+            (None, _) if is_device_name(path) && self.sites.count() == 1 => {
                 self.wrong.add(&origin, format!("{path} is not there"), "lun= names a device or a file");
                 return None;
             }
-            (None, _) if path.starts_with("/dev/") => {
+            (None, _) if is_device_name(path) => {
                 // The hosts have it.
                 (true, asked.unwrap_or(0))
             }
@@ -408,6 +408,11 @@ impl RunLowering<'_> {
         let open = Open { direct: flags.direct, sync: flags.sync, ..known.open.clone() };
         self.target(Target { open, ..known })
     }
+}
+
+/// Whether a path can only be a device's: what lies in memory below `/dev/shm` are files.
+fn is_device_name(path: &str) -> bool {
+    path.starts_with("/dev/") && !path.starts_with("/dev/shm/")
 }
 
 /// All storage definitions, those with `count=` so often.
