@@ -95,6 +95,7 @@ impl Stand {
                 start,
                 goal: None,
                 passed: 0,
+                rate: None,
                 shared: None,
                 supply: None,
             })
