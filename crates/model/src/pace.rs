@@ -14,7 +14,7 @@ pub struct Pace {
     /// The rate aimed at in each direction of data: a schedule each (fio `rate`).
     #[reflect(default, key = "")]
     pub rate: PerDirection<Rate>,
-    /// In place of `rate_all`: part of the rate that the job of the same name had in an earlier phase (vdbench curve).
+    /// In place of a rate: part of the rate that the job of the same name had in an earlier phase (vdbench curve).
     #[reflect(default)]
     pub share: Option<RateShare>,
     /// The slowest rate allowed; below it the job ends with an error.
