@@ -168,10 +168,18 @@ pub fn picks(
     PerDirection { read: with(hits.0), write: with(hits.1), trim: pick.clone() }
 }
 
-/// Part of the band, from its start on, in percent, and the percentage of accesses that go there: the cumulative curve of
-/// the original for a band of 100 GB, at which it has its measured points.
-const HOT_BAND: [(f64, f64); 7] =
-    [(0.02, 8.7), (0.13, 11.3), (1.0, 18.7), (4.1, 9.9), (16.4, 13.7), (33.0, 10.4), (45.35, 27.3)];
+/// Parts of the band, from its start on, in percent of it, each with the percentage of accesses that go there: the
+/// original's curve of cache hits at 16, 128, 1024, 4096, 16384 and 32768 MB, of a band of 100 GB. What its curve has beyond
+/// the band is spread evenly over it.
+const HOT_BAND: [(f64, f64); 7] = [
+    (0.016, 8.73),
+    (0.112, 7.32),
+    (0.896, 17.03),
+    (3.072, 7.27),
+    (12.288, 14.83),
+    (16.384, 11.02),
+    (67.232, 33.8),
+];
 
 fn hot_band() -> Pick {
     let zone = |(extent, accesses_percent): &(f64, f64)| Zone {
