@@ -179,14 +179,14 @@ fn searches() -> Outcome {
 fn index_files() -> Outcome {
     let home = scratch();
     let path = home.path().display().to_string();
-    let small = ["--vectors", "2k", "--threads", "1,2", "--time", "50ms"];
+    let small = ["--vectors", "2k", "--threads", "1,2", "--list", "5", "--time", "500ms"];
     let made = rows("vector-search", &[&[path.as_str()], &small[..]].concat())?;
     assert!(made.len() == 2 && made.iter().all(|row| row[1] > 0.0 && row[6] > 0.0), "{made:?}");
     assert!(names(home.path()).is_empty(), "{:?}", names(home.path()));
     let file = home.path().join("disk.index");
     let content = vec![7u8; 4 << 20];
     std::fs::write(&file, &content)?;
-    let found = rows("vector-search", &[&file.display().to_string(), "--threads", "1", "--time", "50ms"])?;
+    let found = rows("vector-search", &[&file.display().to_string(), "--threads", "1", "--list", "5", "--time", "500ms"])?;
     assert!(found[0][1] > 0.0, "{found:?}");
     assert!(std::fs::read(&file)? == content, "it was only read");
     assert_eq!(names(home.path()), ["disk.index"]);
