@@ -186,7 +186,10 @@ fn index_files() -> Outcome {
     let file = home.path().join("disk.index");
     let content = vec![7u8; 4 << 20];
     std::fs::write(&file, &content)?;
-    let found = rows("vector-search", &[&file.display().to_string(), "--threads", "1", "--list", "5", "--time", "500ms"])?;
+    let found = rows(
+        "vector-search",
+        &[&file.display().to_string(), "--threads", "1", "--list", "5", "--time", "500ms"],
+    )?;
     assert!(found[0][1] > 0.0, "{found:?}");
     assert!(std::fs::read(&file)? == content, "it was only read");
     assert_eq!(names(home.path()), ["disk.index"]);
