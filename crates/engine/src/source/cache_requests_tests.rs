@@ -21,8 +21,9 @@ fn a_conversation_finds_what_its_turns_before_have_stored() {
     assert_eq!(cached(&list), [0, 48, 96, 0, 48]);
     let tokens: Vec<_> = list.requests.iter().map(|request| request.tokens).collect();
     assert_eq!(tokens, [32, 80, 128, 32, 80]);
-    assert_eq!(list.places(&list.requests[1], false), [0, 1, 2]);
-    assert_eq!(list.places(&list.requests[1], true), [3, 4, 5]);
+    // The beginning is taken in last, as it counts as used last.
+    assert_eq!(list.places(&list.requests[1], false), [2, 1, 0]);
+    assert_eq!(list.places(&list.requests[1], true), [5, 4, 3]);
     assert_eq!(list.requests[2].computed_tokens(), 32);
     assert_eq!(asked.most_tokens(), 144);
 }
@@ -45,7 +46,7 @@ fn common_beginnings_are_found_by_other_conversations_up_to_whole_blocks() {
     let memory = CacheRequests { memory: 1, ..shared };
     let list = RequestList::new(&memory).unwrap();
     assert_eq!(list.requests[1].memory_tokens, 16, "the beginning was used last");
-    assert_eq!(list.places(&list.requests[1], false), [1]);
+    assert_eq!(list.places(&list.requests[1], false), [2]);
 }
 
 #[test]
