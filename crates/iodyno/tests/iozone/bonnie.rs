@@ -155,42 +155,50 @@ fn beside() -> Outcome {
     Ok(())
 }
 
+/// The calls that are counted.
+const CALLS: &str =
+    "trace=read,write,pread64,pwrite64,openat,openat2,mkdir,mkdirat,unlink,unlinkat,newfstatat,statx";
+
+/// What a traced call is, with the bytes that it moved; none: it is no part of the tests.
+fn kind(call: &str) -> Option<String> {
+    let (name, rest) = call.split_once('(')?;
+    let result =
+        rest.rsplit_once(" = ").map_or("", |(_, result)| result.split([' ', '<']).next().unwrap_or(""));
+    // Every name of a file has a number of ten digits, of which seven are zeros.
+    let is_file = rest.contains("0000000");
+    let what = match name {
+        "unlink" | "unlinkat" if result == "0" && (is_file || rest.contains("Bonnie.")) => "unlink".into(),
+        _ if !rest.contains("Bonnie.") => return None,
+        "read" | "pread64" => format!("read {result}"),
+        "write" | "pwrite64" => format!("write {result}"),
+        "openat" | "openat2" if rest.contains("O_CREAT") => "create".into(),
+        "mkdir" | "mkdirat" => "mkdir".into(),
+        "newfstatat" | "statx" if is_file => "stat".into(),
+        _ => return None,
+    };
+    (!rest.contains("AT_REMOVEDIR")).then_some(what)
+}
+
 /// Calls of a program by what they are and how many bytes they move.
 fn counted(
     home: &Path,
     program: &[&str],
     line: &str,
 ) -> Result<BTreeMap<String, u64>, Box<dyn std::error::Error>> {
-    const CALLS: &str = "read,write,pread64,pwrite64,openat,openat2,mkdir,mkdirat,unlink,unlinkat,rmdir,fsync,stat,newfstatat,statx";
+    // A file for each process: no call is told in two halves.
+    let traces = tempfile::tempdir()?;
     let mut command = Command::new("strace");
-    command.args(["-f", "-qq", "-y", "-o", "calls", "-e"]).arg(format!("trace={CALLS}"));
-    let command = dressed(command, program.iter().map(|word| word.to_string()).chain(words(line)));
-    let mut command = command;
+    command.args(["-ff", "-qq", "-y", "-e", CALLS, "-o"]).arg(traces.path().join("calls"));
+    let mut command = dressed(command, program.iter().map(|word| word.to_string()).chain(words(line)));
     command.current_dir(home).env("IODYNO_FINDINGS", "0");
     let told = Program::new(command).outcome()?;
     assert!(told.status.success(), "{}", told.err);
-    let text = fs::read_to_string(home.join("calls"))?;
-    fs::remove_file(home.join("calls"))?;
     let mut counts = BTreeMap::new();
-    for call in text.lines().filter(|line| line.contains("Bonnie.") || line.contains("00000000")) {
-        let Some((name, rest)) = call.split_once(' ').and_then(|(_, call)| call.trim_start().split_once('('))
-        else {
-            continue;
-        };
-        let result =
-            rest.rsplit_once(" = ").map_or("", |(_, result)| result.split([' ', '<']).next().unwrap_or(""));
-        let what = match name {
-            "read" | "pread64" => format!("read {result}"),
-            "write" | "pwrite64" => format!("write {result}"),
-            "openat" | "openat2" if rest.contains("O_CREAT") => "create".into(),
-            "unlink" | "unlinkat" if result == "0" && !rest.contains("AT_REMOVEDIR") => "unlink".into(),
-            "mkdir" | "mkdirat" => "mkdir".into(),
-            "stat" | "newfstatat" | "statx" if rest.contains("/0000") || rest.contains("\"0000") => {
-                "stat".into()
-            }
-            _ => continue,
-        };
-        *counts.entry(what).or_default() += 1;
+    for entry in fs::read_dir(traces.path())? {
+        let text = fs::read(entry?.path())?;
+        for what in String::from_utf8_lossy(&text).lines().filter_map(kind) {
+            *counts.entry(what).or_default() += 1;
+        }
     }
     Ok(counts)
 }
@@ -201,11 +209,12 @@ fn calls() -> Outcome {
     let line = "-s 1:16k:40:4 -f -n 1:300:300";
     let mut theirs = counted(home.path(), &["bonnie++"], line)?;
     let mut ours = counted(home.path(), &[IODYNO, "bonnie++"], line)?;
-    let chunks = "write 16384";
-    let (their_updates, our_updates) =
-        (theirs.remove(chunks).unwrap_or(0) - 128, ours.remove(chunks).unwrap_or(0) - 128);
-    assert_eq!(our_updates, 4, "{ours:?}");
-    assert!(their_updates <= 20, "{theirs:?}");
+    // The original makes the file once more, and removes it, before the first test.
+    ["create", "unlink"].iter().for_each(|what| *theirs.entry(what.to_string()).or_insert(1) -= 1);
+    let updates =
+        |calls: &mut BTreeMap<String, u64>| calls.remove("write 16384").unwrap_or(0).checked_sub(128);
+    assert_eq!(updates(&mut ours), Some(4), "{ours:?}");
+    assert!(updates(&mut theirs).is_some_and(|updates| updates <= 40), "{theirs:?}");
     assert_eq!((ours.get("read 16384"), ours.get("create")), (Some(&168), Some(&2049)));
     assert_eq!(ours, theirs);
     Ok(())
