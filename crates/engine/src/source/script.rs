@@ -692,9 +692,7 @@ impl ScriptSource {
             self.ending = true;
             return Emit::Skip;
         };
-        if step.verb.moves_data() && offset < AT_END {
-            self.last_place = offset - file.base;
-        }
+        self.last_place = own_place(step, offset, file.base).unwrap_or(self.last_place);
         let wanted = wanted(step, file, bytes, whole);
         let whole_block = buffer.bytes.max(1);
         *io = Io { verb: step.verb, label: step.label, file: index, offset, ..Io::default() };
@@ -1025,6 +1023,11 @@ impl ScriptSource {
 /// How soon a shared object is asked again.
 fn again_ns(used: &Use) -> u64 {
     if coroutine::is_asking() { UNASKED_NS } else { used.ask_again_ns }
+}
+
+/// Where a read or write begins in its file; none: at the file's own position, or it is neither.
+fn own_place(step: &CompiledOperation, offset: u64, base: u64) -> Option<u64> {
+    (step.verb.moves_data() && offset < AT_END).then(|| offset.saturating_sub(base))
 }
 
 /// What one call of an operation moves at most, bytes.
