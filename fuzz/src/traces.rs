@@ -13,6 +13,7 @@ pub const TARGETS: &[(&str, &str)] = &[
     ("blktrace", "blktrace"),
     ("blkparse", "blkparse"),
     ("iolog", "fio"),
+    ("dbench", "dbench"),
     ("dxt", "dxt"),
     ("nbw", "nbw"),
     ("strace", "strace"),
@@ -93,6 +94,10 @@ pub fn seeds(name: &str) -> Vec<Seed> {
             text("", IOLOG.into()),
             text("compat", "fio version 2 iolog\na add\na open\na wait 3 0\na read 0 9\na close\n".into()),
             text("fio1", example("fio1")),
+        ],
+        "dbench" => vec![
+            text("", include_str!("../../suites/dbench/short.txt").into()),
+            text("strict", example("dbench")),
         ],
         "dxt" => vec![text("", example("dxt"))],
         "nbw" => vec![text("", example("nbw"))],

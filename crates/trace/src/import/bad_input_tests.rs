@@ -137,8 +137,9 @@ fn in_order(count: u64) -> impl Iterator<Item = (u64, u64, u64)> {
 
 #[test]
 fn every_format_of_text_is_in_the_table() {
-    // What fio passes over is passed over with its words: `fio_replay_tests` mangles it.
-    let not_here = ["iot", "dump", "blktrace", "fio1", "fio-replay"];
+    // What fio passes over is passed over with its words: `fio_replay_tests` mangles it. A range of a load file needs a line
+    // that opens its file: its own tests cut and mangle it.
+    let not_here = ["iot", "dump", "blktrace", "fio1", "fio-replay", "dbench"];
     for format in formats().iter().filter(|format| !not_here.contains(&format.name)) {
         assert!(SAMPLES.iter().any(|sample| sample.format == format.name), "{}", format.name);
     }

@@ -8,7 +8,7 @@ use super::order::OrderedRecords;
 use super::presets::{PRESETS, Preset};
 use super::unpack::Stream;
 use super::{blkparse, blktrace};
-use super::{dxt, fio_replay, iolog, nbw, strace};
+use super::{dbench, dxt, fio_replay, iolog, nbw, strace};
 use crate::text::TextSource;
 use crate::{RecordSource, TraceError};
 use std::io::BufReader;
@@ -103,6 +103,15 @@ const OWN: &[Format] = &[
         pitfalls: "`wait` waits until ms since the start; lines that fio passes over are passed over; of a blktrace each Q is a \
                    record, merged or not; only with --as fio-replay",
         kind: FormatKind::Own { fits: |_| false, open: fio_replay::open },
+    },
+    Format {
+        name: "dbench",
+        about: "load files of dbench, each of one client",
+        example: "NTCreateX \"\\clients\\client1\\a.doc\" 0x40 0x2 10 NT_STATUS_OK\nWriteX 10 0 65536 65536 NT_STATUS_OK\n\
+                  Close 10 NT_STATUS_OK",
+        pitfalls: "no times and no latencies: each record waits for the one before; names are taken in lower case; an operation is \
+                   one call, where dbench looks a name up before; Deltree removes what the load has made by then",
+        kind: FormatKind::Own { fits: dbench::fits, open: dbench::open },
     },
     Format {
         name: "dxt",

@@ -10,6 +10,7 @@ mod block_events;
 mod block_requests;
 mod columns;
 mod context;
+mod dbench;
 mod dxt;
 mod fio_replay;
 mod formats;
@@ -40,6 +41,8 @@ pub use unpack::{Input, Open};
 mod bad_input_tests;
 #[cfg(test)]
 mod block_tests;
+#[cfg(test)]
+mod dbench_tests;
 #[cfg(test)]
 mod fio_replay_tests;
 #[cfg(test)]
