@@ -18,6 +18,13 @@ pub fn cases() -> Vec<Case> {
         Case::new("import_ended_by_the_user_leaves_a_whole_trace", &[], ended_by_the_user),
         Case::new("import_lists_formats_with_examples", &[], lists_formats),
         Case::new("import_reads_what_fio_wrote", &[Need::Tool("fio")], reads_logs_of_fio),
+        Case::new("a_load_of_dbench_ends_as_it_says", &[], replays_a_load),
+        Case::new(
+            "dbench_counts_the_operations_of_a_load_as_ours",
+            &[Need::Tool("dbench")],
+            counts_as_dbench,
+        )
+        .against(),
     ]
 }
 
@@ -126,6 +133,70 @@ fn reads_logs_of_fio() -> Outcome {
         let found = records.iter().filter(|line| line.split_whitespace().any(|word| word == verb)).count();
         let total = &json["jobs"][0][key]["total_ios"];
         assert_eq!(Some(found as u64), total.as_u64(), "{verb}");
+    }
+    Ok(())
+}
+
+/// A load of dbench with the operations that dbench has, in the words of its table and of a trace.
+const LOAD: &str = include_str!("../../../../suites/dbench/short.txt");
+const OPERATIONS: [(&str, &str); 14] = [
+    ("NTCreateX", "open"),
+    ("Close", "close"),
+    ("Rename", "rename"),
+    ("Unlink", "unlink"),
+    ("Qpathinfo", "stat"),
+    ("Qfileinfo", "fstat"),
+    ("Qfsinfo", "statfs"),
+    ("Sfileinfo", "utimens"),
+    ("Find", "readdir"),
+    ("WriteX", "write"),
+    ("ReadX", "read"),
+    ("LockX", "lock"),
+    ("UnlockX", "unlock"),
+    ("Flush", "fsync"),
+];
+
+/// How many records of a verb there are.
+fn count_of(records: &[String], verb: &str) -> u64 {
+    records.iter().filter(|line| line.split_whitespace().nth(1) == Some(verb)).count() as u64
+}
+
+fn replays_a_load() -> Outcome {
+    let home = scratch();
+    let home = home.path();
+    fs::write(home.join("load.txt"), LOAD)?;
+    let mut command = iodyno(["replay", "load.txt", "tree", "--mode", "fast", "--copies", "2"]);
+    command.current_dir(home);
+    told(command).expect(0, &["186 of 186 operations", "182 compared, 0 differ"]);
+    for copy in ["copy1", "copy2"] {
+        assert_eq!(names(&home.join("tree").join(copy)), ["clients"], "its client's directory is gone");
+    }
+    Ok(())
+}
+
+/// dbench goes round until its time is up, so each operation was done as often as there are rounds, or once more.
+fn counts_as_dbench() -> Outcome {
+    let home = scratch();
+    let home = home.path();
+    fs::write(home.join("load.txt"), LOAD)?;
+    trace(home, &["import", "load.txt", "-o", "t.iot"]).expect(0, &["from dbench"]);
+    let records = records(home, "t.iot");
+    let mut command = std::process::Command::new("dbench");
+    command.args(["-t", "1", "-c", "load.txt", "-D", ".", "1"]).current_dir(home);
+    let ran = told(command);
+    assert_eq!(ran.code(), 0, "{}", ran.all());
+    let counted = |name: &str| {
+        let mut lines = ran.out.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let line = lines.find(|words| words.len() == 4 && words[0] == name);
+        line.and_then(|words| words[1].parse::<u64>().ok()).unwrap_or_else(|| panic!("{name}: {}", ran.all()))
+    };
+    let rounds = counted("Find");
+    for (name, verb) in OPERATIONS {
+        let (theirs, ours) = (counted(name), count_of(&records, verb));
+        assert!(
+            ours > 0 && theirs >= ours * (rounds - 1) && theirs <= ours * (rounds + 1),
+            "{name}: {theirs}"
+        );
     }
     Ok(())
 }

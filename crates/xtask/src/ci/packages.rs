@@ -21,6 +21,7 @@ const PACKAGES: &[&str] = &[
     "fping",
     "iozone3",
     "bonnie++",
+    "dbench",
     "sysstat",
     "openmpi-bin",
     "libopenmpi-dev",
