@@ -13,13 +13,14 @@ use crate::program::{ProgramOutput, dressed, iodyno, names, scratch, told};
 const DLIO: &str = "IODYNO_DLIO";
 
 pub fn cases() -> Vec<Case> {
-    let against = Case::new("dlio reads what DLIO reads, for less processor time", &[], beside);
     vec![
         Case::new("dlio is refused on a simulated device, which has no files", &[], simulated),
         Case::new("dlio makes its data set, trains, and leaves what it was asked to leave", &[], real),
         Case::new("dlio touches no file that it did not make", &[], others),
         Case::new("dlio: accelerators are ranks of a launcher", &[Need::Tool("mpirun")], ranks),
-        against.computes().against(),
+        Case::new("dlio writes the keys and steps that DLIO writes", &[], beside).against(),
+        Case::new("dlio opens what DLIO opens, in its order", &[Need::Tool("strace")], order).against(),
+        Case::new("dlio takes less processor time for a sample than DLIO", &[], costs).computes().against(),
     ]
 }
 
@@ -69,9 +70,12 @@ fn real() -> Outcome {
         json(at("out/per_epoch_stats.json"))["2"]["ckpt1"]["duration"].as_str().map(str::len),
         Some(4)
     );
-    // What is there is kept, and with keep_files off it was not made here, so that it stays.
+    // What is there is kept; with keep_files off what is there already is a reason to begin nothing.
+    within(home.path(), &line).expect(0, &["Ending epoch 2"]);
     let more = [&line[..], &["++workload.dataset.keep_files=False"]].concat();
-    within(home.path(), &more).expect(0, &["Ending epoch 2"]);
+    let refused = within(home.path(), &more);
+    refused.expect(1, &[]);
+    assert!(refused.err.contains("real.yaml:4: data/train: it exists already"), "{refused}");
     assert_eq!(names(&at("data/valid")).len(), 4);
     std::fs::remove_dir_all(at("data"))?;
     within(home.path(), &more).expect(0, &["Ending epoch 2"]);
@@ -94,12 +98,10 @@ fn others() -> Outcome {
     let folder = home.path().join("data/train/0");
     std::fs::create_dir_all(&folder)?;
     std::fs::write(folder.join("mine.npz"), "mine")?;
-    let line = [
-        "workload=real.yaml",
-        "hydra.run.dir=out",
-        "++workload.dataset.keep_files=False",
-        "++workload.train.epochs=1",
-    ];
+    let line = ["workload=real.yaml", "hydra.run.dir=out", "++workload.train.epochs=1"];
+    let removing = [&line[..], &["++workload.dataset.keep_files=False"]].concat();
+    within(home.path(), &removing).expect(1, &[]);
+    assert_eq!(names(&folder), ["mine.npz"]);
     within(home.path(), &line).expect(0, &["Ending epoch 1"]);
     assert_eq!(std::fs::read(folder.join("mine.npz"))?, b"mine");
     // Without its data set nothing is run, and nothing left.
@@ -217,71 +219,173 @@ fn keys(value: &Value, before: &str, found: &mut BTreeSet<String>) {
     }
 }
 
+/// Files of the training set.
+const FILES: u64 = 200;
 const BESIDE: &str = "\
 model: beside
 framework: pytorch
 workflow: {generate_data: False, train: True, evaluation: True}
-dataset: {data_folder: data, format: npz, num_files_train: 400, num_files_eval: 4, record_length: 1000000}
+dataset: {data_folder: data, format: npz, num_files_train: 200, num_files_eval: 4, record_length: 1000000}
 reader: {data_loader: pytorch, batch_size: 4, read_threads: 1, sample_shuffle: seed, multiprocessing_context: fork}
 train: {epochs: 2, computation_time: 0.001, seed: 7}
 evaluation: {eval_time: 0.001}
 ";
 
-fn beside() -> Outcome {
-    let original = Original::install()?;
-    let home = scratch();
-    std::fs::create_dir_all(home.path().join("conf/workload"))?;
-    std::fs::write(home.path().join("conf/workload/beside.yaml"), BESIDE)?;
-    let words = |out: &str, more: &[&str]| -> Vec<String> {
-        let all = ["--config-dir=conf", "workload=beside"];
-        all.iter()
-            .chain(more)
-            .map(|word| (*word).to_string())
-            .chain([format!("hydra.run.dir={out}")])
-            .collect()
-    };
-    let ours = |words: &[String]| {
-        let mut command = iodyno(["dlio"]);
-        command.args(words).current_dir(home.path()).env_remove("IODYNO_ALSO");
-        told(command).expect(0, &[]);
-    };
-    let theirs = |words: &[String]| {
-        told(original.command(words, home.path())).expect(0, &[]);
-    };
-    // The data set that ours makes is read by both.
-    ours(&words("made", &["workload.workflow.generate_data=True", "workload.workflow.train=False"]));
-    let train = |epochs: &'static str| -> Vec<String> { words("ours", &[epochs]) };
-    // What starting costs is told apart by a run that is twice as long.
-    let cost = |run: &dyn Fn(&[String]), words: &[String]| {
-        let before = children_s();
-        run(words);
-        children_s() - before
-    };
-    let (one, three) = ("workload.train.epochs=1", "workload.train.epochs=3");
-    let mut ratios = Vec::new();
-    for _ in 0..3 {
-        let mine = cost(&ours, &train(three)) - cost(&ours, &train(one));
-        let other = cost(&theirs, &words("theirs", &[three])) - cost(&theirs, &words("theirs", &[one]));
-        ratios.push((mine / 800.0, other / 800.0));
+/// DLIO and ours in one folder, with the workload of that name.
+struct Pair {
+    original: Original,
+    home: tempfile::TempDir,
+}
+
+/// Who is run.
+#[derive(Clone, Copy)]
+enum Who {
+    Ours,
+    Theirs,
+}
+
+/// Files of the data set that were opened, one list for each reader of a set, in its order; and bytes read from them all.
+#[derive(Debug, Default, PartialEq)]
+struct Reading {
+    readers: BTreeSet<Vec<String>>,
+    opened: u64,
+    bytes: u64,
+}
+
+impl Pair {
+    /// With the data set that ours makes, which both read.
+    fn made() -> Result<Pair, Box<dyn std::error::Error>> {
+        let pair = Pair { original: Original::install()?, home: scratch() };
+        std::fs::create_dir_all(pair.at("conf/workload"))?;
+        std::fs::write(pair.at("conf/workload/beside.yaml"), BESIDE)?;
+        pair.run(
+            Who::Ours,
+            "made",
+            &["workload.workflow.generate_data=True", "workload.workflow.train=False"],
+        );
+        Ok(pair)
     }
-    ratios.sort_by(|one, other| (one.0 / one.1).total_cmp(&(other.0 / other.1)));
-    let (mine, other) = ratios[1];
-    println!("processor time of a sample: ours {:.0} us, DLIO's {:.0} us", mine * 1e6, other * 1e6);
-    ours(&words("ours", &[]));
-    theirs(&words("theirs", &[]));
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.home.path().join(path)
+    }
+
+    fn command(&self, who: Who, out: &str, more: &[&str]) -> Command {
+        let mut words = vec!["--config-dir=conf".to_string(), "workload=beside".to_string()];
+        words.extend(more.iter().map(ToString::to_string));
+        words.push(format!("hydra.run.dir={out}"));
+        match who {
+            Who::Theirs => self.original.command(&words, self.home.path()),
+            Who::Ours => {
+                let mut command = iodyno(["dlio"]);
+                command.args(words).current_dir(self.home.path()).env_remove("IODYNO_ALSO");
+                command
+            }
+        }
+    }
+
+    fn run(&self, who: Who, out: &str, more: &[&str]) {
+        told(self.command(who, out, more)).expect(0, &[]);
+    }
+
+    /// Processor time of a sample, s: what starting costs is told apart by a run that is longer by four epochs.
+    fn sample_s(&self, who: Who) -> f64 {
+        let cost = |epochs: &str| {
+            let before = children_s();
+            self.run(who, "cost", &[epochs]);
+            children_s() - before
+        };
+        (cost("workload.train.epochs=5") - cost("workload.train.epochs=1")) / (4.0 * FILES as f64)
+    }
+
+    /// What is opened and read of the data set.
+    fn reading(&self, who: Who, more: &[&str]) -> Result<Reading, Box<dyn std::error::Error>> {
+        // A file for each thread: no call is told in two halves.
+        let traces = scratch();
+        let plain = self.command(who, "traced", more);
+        let mut command = Command::new("strace");
+        command.args(["-ff", "-qq", "-y", "-s", "0", "-e", "trace=openat,read,pread64"]);
+        command.arg("-o").arg(traces.path().join("calls")).arg(plain.get_program()).args(plain.get_args());
+        command.current_dir(self.home.path());
+        for (name, value) in plain.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        told(command).expect(0, &[]);
+        let mut reading = Reading::default();
+        for entry in std::fs::read_dir(traces.path())? {
+            let text = String::from_utf8_lossy(&std::fs::read(entry?.path())?).into_owned();
+            let calls = || text.lines().filter(|line| line.contains(".npz"));
+            let opened: Vec<String> =
+                calls().filter(|line| line.starts_with("openat")).filter_map(file_of).collect();
+            let bytes =
+                calls().filter(|line| !line.starts_with("openat")).filter_map(|line| line.rsplit(' ').next());
+            reading.bytes += bytes.filter_map(|bytes| bytes.parse::<u64>().ok()).sum::<u64>();
+            reading.opened += opened.len() as u64;
+            // Whoever reads a set in one epoch does so in the next one; ours reads both sets in one thread.
+            for set in ["train/", "valid/"] {
+                let of_set: Vec<String> =
+                    opened.iter().filter(|file| file.starts_with(set)).cloned().collect();
+                reading.readers.extend((!of_set.is_empty()).then_some(of_set));
+            }
+        }
+        Ok(reading)
+    }
+}
+
+/// The folder and name of a file of the data set.
+fn file_of(line: &str) -> Option<String> {
+    let (_, path) = line.rsplit_once("data/")?;
+    Some(path.split_once(".npz")?.0.to_string())
+}
+
+fn costs() -> Outcome {
+    let pair = Pair::made()?;
+    let mut pairs: Vec<(f64, f64)> =
+        (0..3).map(|_| (pair.sample_s(Who::Ours), pair.sample_s(Who::Theirs))).collect();
+    pairs.sort_by(|one, other| (one.0 / one.1).total_cmp(&(other.0 / other.1)));
+    let (ours, theirs) = pairs[1];
+    println!("processor time of a sample: ours {:.0} us, DLIO's {:.0} us", ours * 1e6, theirs * 1e6);
+    assert!(ours < theirs, "{ours} s and {theirs} s of processor time for a sample");
+    Ok(())
+}
+
+fn beside() -> Outcome {
+    let pair = Pair::made()?;
+    pair.run(Who::Ours, "ours", &[]);
+    pair.run(Who::Theirs, "theirs", &[]);
     let of = |name: &str| {
         let mut found = BTreeSet::new();
-        keys(&json(home.path().join(name)), "", &mut found);
+        keys(&json(pair.at(name)), "", &mut found);
         found
     };
     for name in ["summary.json", "0_output.json", "per_epoch_stats.json"] {
         assert_eq!(of(&format!("ours/{name}")), of(&format!("theirs/{name}")), "{name}");
     }
     let steps = |out: &str| {
-        let all = json(home.path().join(out).join("0_output.json"));
+        let all = json(pair.at(out).join("0_output.json"));
         ["1", "2"].map(|epoch| all[epoch]["load"]["block1"].as_array().map(Vec::len))
     };
     assert_eq!(steps("ours"), steps("theirs"));
-    assert!(mine < other, "{mine} s and {other} s of processor time for a sample");
+    Ok(())
+}
+
+/// Each reader opens the same files in the same order, in both epochs and their evaluations; one reader, and two.
+fn order() -> Outcome {
+    let pair = Pair::made()?;
+    for readers in ["workload.reader.read_threads=1", "workload.reader.read_threads=2"] {
+        let (ours, theirs) = (pair.reading(Who::Ours, &[readers])?, pair.reading(Who::Theirs, &[readers])?);
+        let samples = 2 * (FILES + 4);
+        println!("{readers}: {samples} samples: ours {} bytes, DLIO's {}", ours.bytes, theirs.bytes);
+        assert_eq!((ours.opened, theirs.opened), (samples, samples), "{readers}");
+        assert_eq!(ours.readers, theirs.readers, "{readers}");
+        let file = std::fs::metadata(pair.at("data/train/img_000_of_200.npz"))?.len();
+        assert_eq!(ours.bytes, samples * file, "each file is read once to its end");
+        // NumPy reads the archive's own heads again.
+        let again = theirs.bytes.checked_sub(ours.bytes).map(|bytes| bytes / samples);
+        assert!(again.is_some_and(|bytes| bytes < 32 << 10), "{again:?}");
+    }
     Ok(())
 }
