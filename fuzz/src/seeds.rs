@@ -14,6 +14,7 @@ const FILES: &[(&str, &str, &[&str])] = &[
     ("fio", "--read_iolog=x --name=a --rw=read --filename=f --size=1m", &["golden/fio/*.log"]),
     ("filebench", "-f script.f", &["golden/filebench/*.f", "suites/filebench/*.f"]),
     ("iometer", "set.icf", &["golden/iometer/*.icf"]),
+    ("vdbench", "-f set.parm", &["golden/vdbench/*.parm"]),
     ("diskspd", "-Xprofile.xml", &["golden/diskspd/*.xml"]),
     ("ior", "-f script", &["examples/*.ior"]),
     ("posix", "--rules rules DIR", &["golden/posix/*.toml", "suites/posix/*/*.toml", "suites/posix/*.toml"]),
@@ -76,6 +77,10 @@ const LINES: &[(&str, &[&str])] = &[
         &["ranks:3 -D 2 -P 20 -I 10 -R 2 -X -w 5 -W -o D", "-2 -T -t 0.5 -L P --run-info-file F"],
     ),
     (
+        "bonnie",
+        &["-d D -s 2g:64k:1000:3 -n 16:1k:10:3:512 -f1 -z 7 -u root:root -m h", "-Zf -x2 -qbDf\n\x01\x02"],
+    ),
+    (
         "elbencho",
         &[
             "-d -w --stat -r -F -D -t 2 -n 3 -N 4 -s 10k -b 4k --lat --latpercent --lathisto --sync DIR",
@@ -97,7 +102,13 @@ const LINES: &[(&str, &[&str])] = &[
             "workload=w.yaml\nworkflow: {train: True, generate_data: True}\ntrain:\n  computation_time: &t {mean: 1, stdev: 0.1}\n",
         ],
     ),
-    ("dlio_benchmark", &["workload=default --cfg job hydra.run.dir=${workload.model}/${now:%Y}", "--config-dir d workload=x"]),
+    (
+        "dlio_benchmark",
+        &[
+            "workload=default --cfg job hydra.run.dir=${workload.model}/${now:%Y}",
+            "--config-dir d workload=x",
+        ],
+    ),
     ("filebench", &["-f varmail.f -D dir=/x -D runtime=1", "ranks:3 -f fileserver.f", "-h"]),
     ("iostat", &["-mxy 1 2", "-o JSON -dk -p sda -g all sda sdb 1"]),
     ("import", &["\n{\"fio version\":\"fio-3.33\",\"jobs\":[{\"jobname\":\"a\",\"read\":{\"iops\":1.5}}]}"]),

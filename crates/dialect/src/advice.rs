@@ -172,7 +172,10 @@ pub fn native(finding: Finding) -> Option<Finding> {
 
 /// The tools that word findings of storage, with how they do.
 pub const WORDINGS: &[(&str, crate::Translate)] = &[
+    ("bonnie++", crate::bonnie::advice::translate),
     ("dd", crate::dd::advice::translate),
+    ("diskspd", crate::diskspd::advice::translate),
+    ("elbencho", crate::elbencho::advice::translate),
     ("filebench", crate::filebench::advice::translate),
     ("fio", crate::fio::lower::advice::translate),
     ("hdparm", crate::hdparm::advice::translate),
@@ -183,6 +186,7 @@ pub const WORDINGS: &[(&str, crate::Translate)] = &[
     ("md-workbench", crate::md_workbench::advice::translate),
     ("mdtest", crate::mdtest::advice::translate),
     ("measure", crate::measure::advice::translate),
+    ("vdbench", crate::vdbench::advice::translate),
     ("warp", crate::warp::advice::translate),
 ];
 
@@ -255,28 +259,6 @@ mod tests {
 
     #[test]
     fn no_tool_is_told_words_of_the_plan() {
-        use crate::elbencho::advice::translate as elbencho;
-        use crate::filebench::advice::translate as filebench;
-        use crate::iometer::advice::translate as iometer;
-        use crate::iozone::advice::translate as iozone;
-        use crate::md_workbench::advice::translate as workbench;
-        use crate::vdbench::advice::translate as vdbench;
-        let tools: [(&str, Translate); 12] = [
-            ("dd", dd),
-            ("diskspd", diskspd),
-            ("filebench", filebench),
-            ("fio", fio),
-            ("hdparm", hdparm),
-            ("io500", io500),
-            ("iometer", iometer),
-            ("ior", ior),
-            ("iozone", iozone),
-            ("md-workbench", workbench),
-            ("elbencho", elbencho),
-            ("mdtest", mdtest),
-            ("measure", measure),
-            ("vdbench", vdbench),
-        ];
         let plan = [
             "`direct = ",
             "`intent",

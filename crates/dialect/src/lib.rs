@@ -6,11 +6,14 @@
 mod address;
 pub mod advice;
 pub mod age;
+mod allocation;
 pub mod bonnie;
 mod conversation;
 mod dash;
 pub mod date;
 pub mod dd;
+pub mod diskspd;
+pub mod dlio;
 pub mod elbencho;
 pub mod engine_choice;
 mod file_system_hints;
@@ -566,6 +569,7 @@ pub const DIALECTS: &[Dialect] = &[
     ior::DIALECT,
     mdtest::DIALECT,
     md_workbench::DIALECT,
+    bonnie::DIALECT,
     elbencho::DIALECT,
     io500::DIALECT,
     netperf::DIALECT,
@@ -573,6 +577,7 @@ pub const DIALECTS: &[Dialect] = &[
     filebench::DIALECT,
     iozone::DIALECT,
     iometer::DIALECT,
+    vdbench::DIALECT,
     diskspd::DIALECT,
     posix::DIALECT,
     s3check::DIALECT,

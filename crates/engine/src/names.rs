@@ -15,15 +15,14 @@ use iodyno_model::ItemMarks;
 
 use crate::file_system_client::{FileSystemClient, SharedCreation};
 
+use templates::NumberForm;
+
 pub mod drawn;
 mod spelled;
 pub mod templates;
 
 /// The longest path that is computed, with its end, bytes (`PATH_MAX`).
 const PATH_BYTES: usize = 4096;
-
-/// Digits that a directory's number may be asked for.
-const DIGITS_MOST: usize = 20;
 
 /// Stands beside mode bits that an operation says itself.
 pub const SAYS_MODE: u32 = 1 << 31;
@@ -39,6 +38,8 @@ pub struct Names {
     pub first: u64,
     /// Numbers go up by so many; 0 and 1: one by one.
     pub times: u64,
+    /// Numbers have so many digits at least.
+    pub digits: u8,
     /// After so many items numbers begin again; 0: they do not.
     pub wraps: u64,
     /// The first item's name, where it is another; empty: it is not.
@@ -99,19 +100,25 @@ pub struct ListedName {
 pub enum Piece {
     /// Itself.
     Text(String),
-    /// The directory's index in the one above, times the first number, plus the second.
-    Child(u64, u64),
+    /// The directory's index in the one above.
+    Child(NumberForm),
     /// Its index in the whole tree.
-    Item,
+    Item(NumberForm),
 }
 
 impl Piece {
-    /// The parts of a template: `{child}`, `{child:05}` and `{item}` between texts.
+    /// The parts of a template: `{child}` and `{item}` between texts, with a [form](NumberForm) in the braces.
     pub fn parse(template: &str) -> Vec<Piece> {
         let (mut pieces, mut rest) = (Vec::new(), template);
-        let item = |rest: &str| rest.find("{item}").map(|at| (at, "{item}".len(), Piece::Item));
-        let first =
-            |rest: &str| [Piece::child(rest), item(rest)].into_iter().flatten().min_by_key(|(at, ..)| *at);
+        let number = |rest: &str, word: &str, piece: fn(NumberForm) -> Piece| {
+            let at = rest.find(word)?;
+            let (form, _) = rest[at + word.len()..].split_once('}')?;
+            Some((at, word.len() + form.len() + 1, piece(NumberForm::parse(form)?)))
+        };
+        let first = |rest: &str| {
+            let found = [number(rest, "{child", Piece::Child), number(rest, "{item", Piece::Item)];
+            found.into_iter().flatten().min_by_key(|(at, ..)| *at)
+        };
         while let Some((at, length, piece)) = first(rest) {
             if at > 0 {
                 pieces.push(Piece::Text(rest[..at].into()));
@@ -123,22 +130,6 @@ impl Piece {
             pieces.push(Piece::Text(rest.into()));
         }
         pieces
-    }
-
-    /// Where `{child}` or `{child*4+1}` stands, how long it is, and what it means.
-    fn child(rest: &str) -> Option<(usize, usize, Piece)> {
-        let at = rest.find("{child")?;
-        let length = rest[at..].find('}')? + 1;
-        let formula = &rest[at + "{child".len()..at + length - 1];
-        let piece = match formula.strip_prefix('*') {
-            None if formula.is_empty() => Piece::Child(1, 0),
-            None => return None,
-            Some(formula) => {
-                let (times, plus) = formula.split_once('+').unwrap_or((formula, "0"));
-                Piece::Child(times.parse().ok()?, plus.parse().ok()?)
-            }
-        };
-        Some((at, length, piece))
     }
 }
 
@@ -214,13 +205,10 @@ impl Names {
     /// The length of the longest path of all, bytes.
     pub fn longest(&self) -> usize {
         // Deepest, with the highest numbers: only its length counts.
-        let text = |piece: &Piece| match piece {
-            Piece::Text(text) => text.len(),
-            Piece::Padded(digits) => *digits,
-            Piece::Child | Piece::Item => 0,
-        };
+        let text = |piece: &Piece| if let Piece::Text(text) = piece { text.len() } else { 0 };
         let numbers = self.directory.iter().filter(|piece| !matches!(piece, Piece::Text(_))).count();
-        let filled = |piece: &Piece| if let Piece::Child(least) | Piece::Item(least) = piece { *least } else { 0 };
+        let filled =
+            |piece: &Piece| if let Piece::Child(form) | Piece::Item(form) = piece { form.digits } else { 0 };
         let filled = self.directory.iter().map(filled).max().unwrap_or(0);
         let digits = self.directories().to_string().len().max(filled.into());
         let directory = self.directory.iter().map(text).sum::<usize>() + numbers * digits + 1;
@@ -353,8 +341,8 @@ impl Names {
         for piece in &self.directory {
             match piece {
                 Piece::Text(text) => buffer.push(text.as_bytes()),
-                Piece::Child(times, plus) => buffer.number(child.wrapping_mul(*times).wrapping_add(*plus)),
-                Piece::Item => buffer.number(directory),
+                Piece::Child(form) => buffer.number(form.of(child), form.digits),
+                Piece::Item(form) => buffer.number(form.of(directory), form.digits),
             }
         }
         buffer.push(b"/");
@@ -585,10 +573,14 @@ mod tests {
         };
         let mut names = templates::names(&items, templates::Asker::first("j", 0));
         let mut text = |item| names.path_of(item).to_str().unwrap().to_string();
-        assert_eq!([text(0), text(1), text(11)], ["000/img_00_of_12", "001/img_01_of_12", "001/img_11_of_12"]);
+        assert_eq!(
+            [text(0), text(1), text(11)],
+            ["000/img_00_of_12", "001/img_01_of_12", "001/img_11_of_12"]
+        );
         let flat = iodyno_model::Items { depth: 0, name: "{item:02}".into(), count: 101, ..items };
         let mut names = templates::names(&flat, templates::Asker::first("j", 0));
-        let all: Vec<String> = (8..11).chain(99..101).map(|item| names.path_of(item).to_str().unwrap().into()).collect();
+        let all: Vec<String> =
+            (8..11).chain(99..101).map(|item| names.path_of(item).to_str().unwrap().into()).collect();
         assert_eq!(all, ["08", "09", "10", "99", "100"]);
     }
 

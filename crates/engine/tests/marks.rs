@@ -41,6 +41,7 @@ fn words(marks: Marks, owner: u64, place: u64, bytes: usize) -> Vec<u8> {
             Marks::Counted | Marks::Placed => owner << 32 | (signature + index),
             Marks::DrawnOnce => alike,
             Marks::Drawn => state,
+            Marks::Summed => signature + place + 8 * index,
         };
         all.extend(word.to_le_bytes());
     }

@@ -168,7 +168,7 @@ fn total(files: &[CachedFile]) -> CachedFile {
 }
 
 fn row(file: &CachedFile, dropped: bool, name: &str) -> String {
-    let shown = |bytes: Option<u64>| bytes.map_or_else(|| "unknown".into(), |bytes| units::binary(bytes));
+    let shown = |bytes: Option<u64>| bytes.map_or_else(|| "unknown".into(), units::binary);
     let share = match file.resident {
         Some(resident) if file.bytes > 0 => format!("{:.0} %", 100.0 * resident as f64 / file.bytes as f64),
         _ => "-".into(),

@@ -11,6 +11,7 @@ use iodyno_report::table::wrapped;
 use crate::accelerators;
 use crate::archive::TypedCommand;
 use crate::cache_command;
+use crate::checkpoint;
 use crate::compare;
 use crate::crash;
 use crate::crash_view;
@@ -20,6 +21,7 @@ use crate::extension_options::{self, ExtensionOptions};
 use crate::finding_page;
 use crate::hosts::{self, RemoteCommand};
 use crate::k8s;
+use crate::kv_cache;
 use crate::limits;
 use crate::lists;
 use crate::load_curve;
@@ -114,8 +116,17 @@ fn runs(name: &str, arguments: &[String]) -> bool {
 
 /// Commands that run several plans, which depend on what the ones before found: on one rank, since several would each do all
 /// of it at once, and done anew as a whole.
-pub const EXPERIMENTS: [&str; 8] =
-    ["accelerators", "kv-cache", "vector-search", "load-curve", "limits", "neighbours", "pts", "tune"];
+pub const EXPERIMENTS: [&str; 9] = [
+    "accelerators",
+    "checkpoint",
+    "kv-cache",
+    "vector-search",
+    "load-curve",
+    "limits",
+    "neighbours",
+    "pts",
+    "tune",
+];
 
 /// Refuses ranks of such a command.
 fn alone(world: &World, word: &str) -> Result<(), Diagnostic> {
@@ -156,12 +167,7 @@ pub fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
     }
     match word.as_str() {
         "plan" => explain::answer(world, rest),
-        "run" => {
-            let paint = terminal::out_paint();
-            let reporter =
-                |manner: &native::Manner| Box::new(Native::new(paint).details(manner.details)) as _;
-            native_run(world, "run", rest, &|rest, loader| native::run(rest, loader, &reporter))
-        }
+        "run" => plan_run(world, rest),
         "report" => report::answer(rest),
         "runs" => runs::answer(rest),
         "compare" => compare::answer(world, rest),
@@ -171,6 +177,9 @@ pub fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         "trace" => trace::answer(rest),
         "load-curve" => load_curve::answer(world, rest),
         "accelerators" => accelerators::answer(world, rest),
+        "kv-cache" => kv_cache::answer(world, rest),
+        "vector-search" => vector_search::answer(world, rest),
+        "checkpoint" => checkpoint::answer(world, rest),
         "k8s" => k8s::answer(world, rest),
         "limits" => limits::answer(world, rest),
         "neighbours" => neighbours::answer(world, rest),
@@ -205,6 +214,13 @@ pub fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
             None => unknown(word),
         },
     }
+}
+
+/// Runs a plan file.
+fn plan_run(world: &mut World, arguments: &[String]) -> u8 {
+    let paint = terminal::out_paint();
+    let reporter = |manner: &native::Manner| Box::new(Native::new(paint).details(manner.details)) as _;
+    native_run(world, "run", arguments, &|rest, loader| native::run(rest, loader, &reporter))
 }
 
 /// The help of a tool; nothing: it has none.
@@ -400,6 +416,7 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
         ("accelerators", "find how many AI accelerators a storage keeps busy"),
         ("kv-cache", "find how many requests a key-value cache on a storage serves in time"),
         ("vector-search", "find how many vector searches a storage answers each second"),
+        ("checkpoint", "measure how long checkpoints of a language model take, and a restart"),
         ("limits", "find the caps, bursts and accounting of a volume by experiment"),
         ("neighbours", "see how two workloads slow each other down, with and without a limit"),
         ("powerfail", "check after a power cut that storage kept what it promised"),
@@ -407,6 +424,9 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
         ("tune", "measure a disk under other settings of its queue, and restore them"),
         ("crash", "what a crash leaves of a file system, and of your files in it"),
         ("whatif", "a workload on simulated devices, side by side; what a store can promise"),
+        ("explain", "explain a finding: how the number misleads, what to set"),
+        ("cache", "show how much of files is in the page cache, and drop it"),
+        ("doctor", "say what this machine lacks for measuring, and how to get it"),
         ("k8s", "print a Kubernetes manifest that runs a command in a cluster"),
         ("engines", "list the engines and whether they are available here"),
         ("devices", "list the simulated devices that tools can run on"),
@@ -429,6 +449,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "accelerators",
             "kv-cache",
             "vector-search",
+            "checkpoint",
             "limits",
             "neighbours",
             "pts",
@@ -446,10 +467,12 @@ const GROUPS: &[(&str, &[&str])] = &[
             "ior",
             "mdtest",
             "md-workbench",
+            "bonnie++",
             "elbencho",
             "io500",
             "iozone",
             "iometer",
+            "vdbench",
             "diskspd",
             "filebench",
             "dd",

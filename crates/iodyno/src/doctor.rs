@@ -27,17 +27,10 @@ pub struct DoctorArgs {
 const AFTER: &str = "Nothing is installed, mounted or changed. Exit status: always 0, since a machine without MPI or root is no \
 failure.";
 
-/// How much a missing thing takes away.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    Works,
-    Missing,
-}
-
 /// One thing that was tried.
 struct Check {
     name: &'static str,
-    state: State,
+    works: bool,
     /// What was found, or why it is missing.
     found: String,
     /// What is possible only with it.
@@ -54,8 +47,8 @@ impl Check {
         remedy: &'static str,
     ) -> Check {
         match tried {
-            Ok(found) => Check { name, state: State::Works, found, serves, remedy: "" },
-            Err(found) => Check { name, state: State::Missing, found, serves, remedy },
+            Ok(found) => Check { name, works: true, found, serves, remedy: "" },
+            Err(found) => Check { name, works: false, found, serves, remedy },
         }
     }
 }
@@ -220,16 +213,16 @@ fn as_text(checks: &[Check], columns: usize) -> String {
     const INDENT: usize = 19;
     let mut text = String::new();
     for check in checks {
-        let mark = if check.state == State::Works { "ok" } else { "--" };
+        let mark = if check.works { "ok" } else { "--" };
         let width = columns.saturating_sub(INDENT);
         text.push_str(&format!("{mark} {:<15} {}\n", check.name, wrapped(&check.found, width, INDENT)));
-        if check.state == State::Missing {
+        if !check.works {
             let needed = format!("needed for {}", check.serves);
             text.push_str(&format!("{:INDENT$}{}\n", "", wrapped(&needed, width, INDENT)));
             text.push_str(&format!("{:INDENT$}→ {}\n", "", wrapped(check.remedy, width - 2, INDENT + 2)));
         }
     }
-    let missing = checks.iter().filter(|check| check.state == State::Missing).count();
+    let missing = checks.iter().filter(|check| !check.works).count();
     text + &match missing {
         0 => "\nNothing is missing.\n".to_string(),
         missing => {
@@ -242,7 +235,7 @@ fn as_json(checks: &[Check]) -> String {
     let list: Vec<Value> = checks
         .iter()
         .map(|check| {
-            json!({ "name": check.name, "works": check.state == State::Works, "found": check.found,
+            json!({ "name": check.name, "works": check.works, "found": check.found,
                 "serves": check.serves, "remedy": check.remedy })
         })
         .collect();

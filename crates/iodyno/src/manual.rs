@@ -11,10 +11,14 @@ use iodyno_report::paint::Paint;
 
 use crate::accelerators::AcceleratorsArgs;
 use crate::cache_command::CacheArgs;
+use crate::checkpoint::CheckpointArgs;
 use crate::command::help_of;
 use crate::compare::CompareArgs;
 use crate::crash::CrashArgs;
+use crate::doctor::DoctorArgs;
+use crate::finding_page::ExplainArgs;
 use crate::k8s::KubernetesArgs;
+use crate::kv_cache::KvCacheArgs;
 use crate::limits::LimitsArgs;
 use crate::load_curve::LoadCurveArgs;
 use crate::loader::HostLoader;
@@ -142,6 +146,9 @@ fn own_help(world: &World, name: &str) -> Option<String> {
         "trace" => TraceArgs::command(),
         "load-curve" => LoadCurveArgs::command(),
         "accelerators" => AcceleratorsArgs::command(),
+        "kv-cache" => KvCacheArgs::command(),
+        "vector-search" => VectorSearchArgs::command(),
+        "checkpoint" => CheckpointArgs::command(),
         "k8s" => KubernetesArgs::command(),
         "limits" => LimitsArgs::command(),
         "neighbours" => NeighboursArgs::command(),

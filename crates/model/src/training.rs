@@ -326,8 +326,8 @@ impl TrainingInput {
     /// All samples of a batch of that order, one after the other.
     fn batch(&self, order: SampleOrder) -> Step {
         let mut steps = match self.access {
-            SampleAccess::Record => self.record(None),
-            SampleAccess::Placed => self.placed(),
+            SampleAccess::Record => self.record(order, None),
+            SampleAccess::Placed => self.placed(order),
             _ => {
                 let size = Size::Fixed(self.transfer_bytes);
                 let read = Operation { handle: Some(0), whole: true, size, ..Operation::on(Verb::Read, 0) };
@@ -342,26 +342,26 @@ impl TrainingInput {
     }
 
     /// What an item says of itself is read before its sample.
-    fn placed(&self) -> Vec<Step> {
-        let mut steps = vec![self.open()];
+    fn placed(&self, order: SampleOrder) -> Vec<Step> {
+        let mut steps = vec![self.open(order.clone())];
         if self.first_sample_bytes > 0 {
             let size = Size::Fixed(self.first_sample_bytes);
             let head =
                 Operation { handle: Some(0), offset: Offset::At(0), size, ..Operation::on(Verb::Read, 0) };
             steps.push(head.step("read metadata"));
         }
-        steps.extend(self.record(Some(0)));
+        steps.extend(self.record(order, Some(0)));
         steps.push(close());
         steps
     }
 
     /// The first transfer of a sample finds its place, the others follow it.
-    fn record(&self, handle: Option<u32>) -> Vec<Step> {
+    fn record(&self, order: SampleOrder, handle: Option<u32>) -> Vec<Step> {
         let transfer = self.transfer_bytes.min(self.record_bytes.max(1));
         let (count, rest) = (self.record_bytes / transfer, self.record_bytes % transfer);
         let first_byte = handle.map(|_| self.first_sample_bytes);
         let record_bytes = self.record_bytes;
-        let offset = Offset::Sampled { order: Box::new(self.order()), record_bytes, first_byte };
+        let offset = Offset::Sampled { order: Box::new(order), record_bytes, first_byte };
         let read = |offset, bytes| {
             Operation { handle, offset, size: Size::Fixed(bytes), ..Operation::on(Verb::Read, 0) }
                 .step("read")

@@ -18,8 +18,14 @@ const CANDIDATE: &str = "IODYNO_FIO_CANDIDATE";
 /// The packages whose tests compare with originals.
 const PACKAGES: &[&str] = &["iodyno", "iodyno-dialect", "iodyno-engine"];
 /// Tools whose cases are all in one test program.
-const ONE_PROGRAM: &[(&str, &str)] =
-    &[("sctp", "sctp"), ("raid", "raid"), ("objects", "objects"), ("slurm", "world"), ("k8s", "world")];
+const ONE_PROGRAM: &[(&str, &str)] = &[
+    ("sctp", "sctp"),
+    ("raid", "raid"),
+    ("objects", "objects"),
+    ("slurm", "world"),
+    ("k8s", "world"),
+    ("dlio", "door"),
+];
 /// Building the tests.
 const BUILD_LIMIT: Duration = Duration::from_secs(40 * 60);
 /// No case begins later.

@@ -28,9 +28,9 @@ const SYNTAX: Syntax = Syntax {
 /// # Errors
 /// All that is no option, is refused, or lacks its value.
 pub fn parse(arguments: &[String]) -> Result<Vec<LetterValue>, Vec<Diagnostic>> {
-    let mut rest = Arguments::new(&TABLE, SYNTAX, arguments);
+    let rest = Arguments::new(&TABLE, SYNTAX, arguments);
     let (mut given, mut wrong) = (Vec::new(), Vec::new());
-    while let Some(token) = rest.next() {
+    for token in rest {
         let taken = match token {
             Ok(Token::Option(option)) => {
                 let typed = format!("-{}", option.entry.name);

@@ -69,9 +69,9 @@ pub struct Settings {
     pub seed_text: String,
     pub seed: u64,
     /// User and group, where the tests are another's than whoever runs this.
-    pub identity: Option<(u32, u32)>,
+    pub identity: Option<UserAndGroup>,
     /// The user and group that the program says at its start.
-    pub said: Option<(u32, u32)>,
+    pub said: Option<UserAndGroup>,
     /// Options without effect.
     pub notes: Vec<Diagnostic>,
 }
@@ -133,6 +133,9 @@ pub fn judge(given: &[LetterValue], loader: &mut dyn Loader) -> Result<Settings,
     };
     if judge.wrong.is_empty() { Ok(settings) } else { Err(judge.wrong) }
 }
+
+/// By their numbers.
+type UserAndGroup = (u32, u32);
 
 /// The files of the tests of files.
 struct TestFiles {
@@ -346,7 +349,7 @@ impl OptionJudge<'_> {
     }
 
     /// Whose processes do the tests, where they are another's, and whom the program says that it is.
-    fn identity(&mut self, loader: &mut dyn Loader) -> (Option<(u32, u32)>, Option<(u32, u32)>) {
+    fn identity(&mut self, loader: &mut dyn Loader) -> (Option<UserAndGroup>, Option<UserAndGroup>) {
         let own = own_identity(loader);
         let (user, with) = match self.text("u").map(|text| text.split_once(':').unwrap_or((text, ""))) {
             Some((user, group)) => {
@@ -399,7 +402,7 @@ fn fnv(hash: u64, byte: &u8) -> u64 {
 }
 
 /// The user and group that this program runs as, where the system tells.
-fn own_identity(loader: &mut dyn Loader) -> Option<(u32, u32)> {
+fn own_identity(loader: &mut dyn Loader) -> Option<UserAndGroup> {
     let status = loader.read("/proc/self/status").ok()?;
     let status = String::from_utf8_lossy(&status).into_owned();
     let effective = |name: &str| {
@@ -423,7 +426,7 @@ impl Accounts {
     }
 
     /// A user by name or number, with its group; a number that nobody has goes with the group of nobody.
-    fn user(&self, user: &str) -> Option<(u32, u32)> {
+    fn user(&self, user: &str) -> Option<UserAndGroup> {
         let number = user.parse::<u32>().ok();
         let lines = self.users.lines().map(|line| line.split(':').collect::<Vec<_>>());
         let found = lines.into_iter().find_map(|line| {

@@ -115,5 +115,5 @@ fn last(open: &mut [Element]) -> &mut Element {
 /// What XML takes of a text; what it does not is replaced.
 fn printable(text: &str) -> String {
     let fits = |letter: char| !letter.is_control() || letter == '\t';
-    escape(&text.replace(|letter| !fits(letter), "\u{FFFD}")).into_owned()
+    escape(text.replace(|letter| !fits(letter), "\u{FFFD}")).into_owned()
 }

@@ -422,9 +422,7 @@ impl Filler<'_> {
             && TABLE.entries.iter().any(|entry| entry.name.starts_with(&format!("{path}.")));
         if is_section {
             let wrong = Diagnostic::error(&node.origin, format!("{path}: expected keys, found a value"));
-            return self
-                .wrong
-                .push(wrong.hint(format!("its keys follow on lines of their own, further indented")));
+            return self.wrong.push(wrong.hint("its keys follow on lines of their own, further indented"));
         }
         let set = resolved(text, &node.origin, self.root, self.loader).and_then(|text| {
             let entry = match TABLE.find(path) {

@@ -3,6 +3,8 @@
 //! Checkpoints after steps lie within an epoch: readers go on while the accelerators wait. Of PyTorch's order of samples each
 //! epoch shuffles what the one before it shuffled, by the same seed.
 
+use iodyno_model::dataset::file_name;
+use iodyno_model::reflect::Reflect as _;
 use iodyno_model::training::SAVER;
 use iodyno_model::{
     Content, Direct, Intent, Item, Items, Job, Journal, Lasting, Measure, Open, OpenMode, Operation, Origin,
@@ -15,6 +17,8 @@ use super::test::{DlioTest, ShuffleOrder};
 use crate::engine_choice::POSITIONED_CALLS;
 use crate::index_of;
 
+/// How many make files side by side.
+const MAKERS: u32 = 4;
 /// What one write of a checkpoint moves at most.
 const WRITE_BYTES: u64 = 16 << 20;
 
@@ -128,8 +132,6 @@ impl DlioLowering<'_> {
     /// The input of an epoch of a set, which was gone through so many times, this one included.
     fn input(&self, set: &DlioSet, times: u32) -> TrainingInput {
         let test = self.test;
-        let is_stream = test.access == SampleAccess::Stream && test.per_file() > 1;
-        let access = if is_stream { SampleAccess::Stream } else { SampleAccess::Item };
         let by_files = test.is_tensorflow();
         let seeds = |order: ShuffleOrder, is_used: bool, each: u32| match order {
             ShuffleOrder::Off => Vec::new(),
@@ -139,7 +141,7 @@ impl DlioLowering<'_> {
             ShuffleOrder::Seed => vec![test.seed; each as usize],
         };
         let changed = if test.settings.flag("train.seed_change_epoch") { 1 } else { 0 };
-        TrainingInput {
+        let mut input = TrainingInput {
             accelerators: test.threads,
             ranks: test.ranks,
             readers: test.readers,
@@ -149,9 +151,6 @@ impl DlioLowering<'_> {
             warm_up: 0,
             samples: set.files * test.per_file(),
             per_item: test.per_file(),
-            record_bytes: self.sample_bytes(),
-            transfer_bytes: test.transfer_bytes,
-            access,
             dealt: by_files,
             // The list of files is made once, and shuffled by the seed of the first epoch.
             item_seeds: match test.files {
@@ -164,36 +163,29 @@ impl DlioLowering<'_> {
             saves: Vec::new(),
             compute: Default::default(),
             preprocess: test.preprocess.clone(),
+            ..TrainingInput::blank()
+        };
+        // What cannot be read was refused before.
+        let _ = test.file.read_by(&mut input, &test.sample);
+        match test.settings.count("reader.transfer_size") {
+            0 => {}
+            bytes => input.transfer_bytes = bytes,
         }
-    }
-
-    /// DLIO's samples are squares.
-    fn sample_bytes(&self) -> u64 {
-        (self.test.record_bytes as u64).isqrt().max(1).pow(2)
-    }
-
-    /// The lengths of samples: both sides of the square are drawn.
-    fn sample_size(&self) -> Size {
-        let deviation = self.test.settings.decimal("dataset.record_length_stdev");
-        match self.sample_bytes() {
-            bytes if deviation > 0.0 => {
-                Size::Normal { mean_bytes: bytes as f64, deviation_bytes: deviation / std::f64::consts::SQRT_2 }
-            }
-            bytes => Size::Fixed(bytes * self.test.per_file()),
-        }
+        input
     }
 
     /// The files of a set: as they are to be made, or as they are found.
     fn set(&mut self, set: &DlioSet, makes: bool) -> usize {
         let test = self.test;
-        let digits = set.of.to_string().len();
         let prefix = test.settings.text("dataset.file_prefix").unwrap_or_default();
         let width = set.subfolders.to_string().len();
         let items = Items {
             count: set.files,
-            name: format!("{prefix}_{{item:0{digits}}}_of_{}.{}", set.of, test.format()),
+            name: file_name(prefix, set.of, test.file.kind),
             directory: format!("{{child:0{width}}}"),
-            size: self.sample_size(),
+            size: test.sample.clone(),
+            format: Some(test.file),
+            makers: MAKERS,
             depth: u32::from(set.subfolders > 0),
             branch: set.subfolders.max(1) as u32,
             leaves_only: set.subfolders > 0,

@@ -176,7 +176,9 @@ impl Results<'_> {
         let (rate, rate_deviation) = spread(&rates);
         let mb = self.test.record_bytes / MIB;
         let list = |values: &[f64]| values.iter().map(|value| JsonTree::from(*value)).collect::<JsonTree>();
-        let mut push = |what: &str, value: JsonTree| drop(metric.push(&format!("{name}_{what}"), value));
+        let mut push = |what: &str, value: JsonTree| {
+            metric.push(&format!("{name}_{what}"), value);
+        };
         push("au_percentage", list(&utilised));
         push("au_mean_percentage", mean.into());
         push("au_meet_expectation", self.verdict(mean).into());
@@ -304,7 +306,9 @@ impl Results<'_> {
                     computed.collect(),
                 ];
                 let name = name(index);
-                lists.iter_mut().zip(values).for_each(|((_, list), value)| drop(list.push(&name, value)));
+                for ((_, list), value) in lists.iter_mut().zip(values) {
+                    list.push(&name, value);
+                }
             }
         };
         add(&times.train, &|index| format!("block{}", index + 1));

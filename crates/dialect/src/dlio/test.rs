@@ -37,9 +37,9 @@ pub struct DlioTest {
     pub evaluates: bool,
     pub checkpoints: bool,
     pub epochs: u32,
-    pub access: SampleAccess,
-    /// The largest read.
-    pub transfer_bytes: u64,
+    /// What files hold, and the length of a sample.
+    pub file: SampleFile,
+    pub sample: Size,
     pub readers: u32,
     /// Batches that a reader is ahead.
     pub prefetch: u32,
@@ -143,7 +143,7 @@ pub fn judge(config: &DlioConfig, loader: &mut dyn Loader) -> Result<DlioTest, V
     judge.bounds();
     let ranks = loader.world().ranks();
     let threads = judge.threads(loader);
-    let access = judge.access();
+    let (file, sample) = judge.sample();
     let seed = settings.count("train.seed") as u32;
     let drawn = || (loader.now_unix_ns() / 1000) as u32;
     let (files, samples) = (judge.order("reader.file_shuffle"), judge.order("reader.sample_shuffle"));
@@ -156,7 +156,8 @@ pub fn judge(config: &DlioConfig, loader: &mut dyn Loader) -> Result<DlioTest, V
         evaluates: settings.flag("workflow.evaluation"),
         checkpoints: settings.flag("workflow.checkpoint"),
         epochs: settings.count("train.epochs") as u32,
-        access,
+        file,
+        sample,
         compute: judge.lasting("train.computation_time"),
         eval_compute: judge.lasting("evaluation.eval_time"),
         preprocess: judge.lasting("reader.preprocess_time"),
@@ -260,7 +261,7 @@ impl DlioJudge<'_> {
         }
     }
 
-    fn access(&mut self) -> SampleAccess {
+    fn sample(&mut self) -> (SampleFile, Size) {
         let format = self.settings.text("dataset.format").unwrap_or_default();
         let loader = loader_of(self.settings);
         let framework = self.settings.text("framework").unwrap_or_default();
@@ -334,19 +335,13 @@ impl DlioJudge<'_> {
         let (threads, ahead) =
             (self.settings.count("reader.read_threads") as u32, self.settings.count("reader.prefetch_size"));
         let ahead = u32::try_from(ahead).unwrap_or(u32::MAX);
-        let is_stream = test.access == SampleAccess::Stream;
+        let is_stream = test.file.kind == DatasetFormat::Tfrecord && test.file.samples > 1;
         // TensorFlow's loader has one reader at least.
         test.readers = if test.is_tensorflow() { threads.max(1) } else { threads };
         test.prefetch = match (is_stream, ahead.div_ceil(threads.max(1))) {
             (true, _) => ahead.max(1),
             (false, 0) => 2,
             (false, each) => each,
-        };
-        let numpy = matches!(test.format(), "npz" | "tfrecord");
-        let usual = if numpy { 256 << 10 } else { 1 << 20 };
-        test.transfer_bytes = match self.settings.count("reader.transfer_size") {
-            0 => usual,
-            bytes => bytes,
         };
     }
 

@@ -42,7 +42,7 @@ impl DlioJudge<'_> {
             "" if deviation > 0.0 => (normal(), &[]),
             _ => return fixed,
         };
-        for part in needed.iter().filter(|part| of(part) <= 0.0) {
+        if let Some(part) = needed.iter().find(|part| of(part) <= 0.0) {
             let what = format!("{name}: the distribution {text} needs {}", &part[1..]);
             self.wrong.push(
                 Diagnostic::error(&self.origin(&format!("{name}.type")), what)

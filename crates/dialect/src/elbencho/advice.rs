@@ -48,6 +48,9 @@ wording! {
         R::EnlargeParts => "write longer parts (-b)",
         R::AddConnections => "use more threads (-t)",
         R::TimeBatches => "use larger blocks (-b)",
+        R::AvoidReadAhead => "add --direct; for reads through the cache, --rand or --fadv rand keeps the kernel from reading ahead",
+        R::AvoidMerges => "add --rand, or --iodepth 1: then nothing is merged",
+        R::ShrinkBlocks => "use blocks that the device takes whole (-b), with --iodepth in place of size",
     }
-    general { remedies!(everywhere clocks flows errors percentiles schedules requests) | R::KeepConnections | R::SpareCiphers }
+    general { remedies!(everywhere clocks flows errors percentiles schedules) | R::KeepConnections | R::SpareCiphers }
 }

@@ -169,7 +169,6 @@ pub fn expanded(word: &str) -> Result<Vec<String>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::option::Table;
 
     #[test]
     fn brackets_stand_for_numbers() {
@@ -190,9 +189,9 @@ mod tests {
     fn no_letter_means_two_options() {
         let letters: Vec<&str> =
             TABLE.entries.iter().flat_map(Entry::names).filter(|name| name.len() == 1).collect();
-        assert!(
-            letters.iter().all(|letter| Table::find(&TABLE, letter).is_some()) && letters.len() == 16,
-            "{letters:?}"
-        );
+        let mut once = letters.clone();
+        once.sort_unstable();
+        once.dedup();
+        assert!(once.len() == letters.len() && letters.contains(&"w"), "{letters:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use iodyno_model::kv_cache::CacheRequests;
 use iodyno_model::reflect::Reflect;
-use iodyno_model::{Phase, SharedKind, SharedObject};
+use iodyno_model::{Phase, SharedKind, SharedObject, Target};
 
 use super::fields::{Fields, Wrong};
 use super::tree::{Entry, Node};

@@ -68,8 +68,8 @@ fn other(node: &Node, targets: &[String]) -> Read<(usize, Item)> {
 }
 
 pub(super) fn item(node: &Node) -> Read<Item> {
-    let expected = "expected each, shuffled, listed, existing, missing, held, all held, a number, or a table with name, \
-                    existing, missing, oldest or further";
+    let expected = "expected each, shuffled, listed, existing, missing, held, all held, cached block, new block, a number, \
+                    or a table with name, existing, missing, oldest or further";
     if let Ok(index) = whole_number(node) {
         return Ok(Item::Index(index));
     }

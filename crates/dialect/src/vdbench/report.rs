@@ -208,7 +208,7 @@ impl Report {
 
     /// One row for each report.
     fn tell(&mut self, phase: &PhaseRecord, number: u64, output: &mut Output<'_>) -> io::Result<()> {
-        let cpu = self.cpu.clone();
+        let cpu = self.cpu;
         let Some(mut current) = self.run.take() else { return Ok(()) };
         let run = self.view.runs[current.index].clone();
         self.now_ns = current.began_ns + phase.elapsed_ns;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use iodyno_dialect::{DIALECTS, Request, Run};
-use iodyno_model::{ErrorCount, Event, JobRecord, Line, PhaseRecord, RunStart, Verb, WorkerRecord};
+use iodyno_model::{ErrorCount, Event, JobRecord, Line, PhaseRecord, Verb, WorkerRecord};
 use iodyno_report::{NoFiles, Output};
 
 use super::world::World;
@@ -41,7 +41,7 @@ fn phase(run: &Run, index: usize, came_to: Phases, failed: Option<&str>) -> Phas
 fn told(line: &str, came_to: Phases, failed: Option<&str>) -> String {
     let Request::Run(mut run) = request(line) else { panic!("{line}: not run") };
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut events = vec![Event::Started(Box::new(RunStart::default()))];
+    let mut events = vec![Event::Started(Box::default())];
     for index in 0..run.plan.phases.len() {
         let name = run.plan.phases[index].name.clone();
         events.push(Event::PhaseStarted {

@@ -1,9 +1,7 @@
 //! Events of runs that never were, and the exact text and XML that diskspd makes of them.
 
 use iodyno_dialect::Request;
-use iodyno_model::{
-    Event, Histogram, JobRecord, Line, PhaseRecord, Record, Sighting, Tally, Verb, WorkerRecord,
-};
+use iodyno_model::{Event, Histogram, JobRecord, Line, PhaseRecord, Sighting, Tally, Verb, WorkerRecord};
 use iodyno_report::Output;
 
 use super::{golden, request};
@@ -40,7 +38,7 @@ fn told(command: &str) -> String {
     };
     let phase = PhaseRecord { jobs: jobs.collect(), sightings: vec![cpu], ..PhaseRecord::default() };
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    for event in [Event::PhaseEnded(Box::new(phase)), Event::Ended(Box::new(Record::default()))] {
+    for event in [Event::PhaseEnded(Box::new(phase)), Event::Ended(Box::default())] {
         let mut output = Output { out: &mut out, err: &mut err, files: &mut iodyno_report::NoFiles };
         run.reporter.event(&event, &mut output).unwrap();
     }

@@ -4,6 +4,7 @@
 //! `IODYNO_BLESS=1` rewrites the golden files and the pages that are generated from the option tables.
 
 mod bonnie;
+mod diskspd;
 mod texts;
 mod world;
 

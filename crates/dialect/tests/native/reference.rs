@@ -43,7 +43,10 @@ const FORMS: &[(&str, &str)] = &[
         "`\"one by one\"`, `\"round robin\"`, `{ round_robin = N }`, `{ drawn = PICK, operations }`",
     ),
     ("Item", "item"),
-    ("Offset", "`\"next\"`, `\"end\"`, `\"again\"`, size, `{ from }`, `{ pick, span }`"),
+    (
+        "Offset",
+        "`\"next\"`, `\"end\"`, `\"again\"`, size, `{ from }`, `{ pick, span }`, `{ cached_blocks }`, `{ new_blocks }`",
+    ),
     ("Per", "`\"use\"`, `\"operation\"`, size"),
     ("Pick", "pick"),
     ("Rate", "rate"),

@@ -574,7 +574,8 @@ fn passed(plan: &Plan, phase: &Phase, job: &Job, earlier: &Record) -> u64 {
 fn rate(job: &Job, earlier: &Record) -> Result<Option<f64>, Failure> {
     let Some(share) = &job.pace.share else { return Ok(None) };
     let phase = earlier.phases.iter().rev().find(|phase| phase.name == share.phase);
-    let found = phase.and_then(|phase| phase.jobs.iter().find(|known| known.name == job.name).zip(Some(phase)));
+    let found =
+        phase.and_then(|phase| phase.jobs.iter().find(|known| known.name == job.name).zip(Some(phase)));
     let rate = found.map(|(job, phase)| {
         let workers = job.workers.len().max(1) as f64;
         job.tally.all_operations() as f64 / (phase.elapsed_ns.max(1) as f64 / 1e9) / workers
@@ -582,7 +583,10 @@ fn rate(job: &Job, earlier: &Record) -> Result<Option<f64>, Failure> {
     match rate.filter(|rate| *rate > 0.0) {
         Some(rate) => Ok(Some(rate * share.percent / 100.0)),
         None => {
-            let what = format!("job {}: nothing was done in phase {}, so there is no rate to go by", job.name, share.phase);
+            let what = format!(
+                "job {}: nothing was done in phase {}, so there is no rate to go by",
+                job.name, share.phase
+            );
             Err(Failure::new(what).hint("let that phase run longer, or give a rate of its own"))
         }
     }

@@ -113,13 +113,14 @@ pub fn split(path: &str) -> (&str, &str) {
 /// How the items of a set are named, for one worker.
 pub fn names(items: &Items, asker: Asker<'_>) -> Names {
     let name = resolve(&items.name, asker);
-    let NumberedName { prefix, times, first, wraps, suffix } = numbered(&name);
-    Names {
+    let NumberedName { prefix, form, suffix } = numbered(&name);
+    let names = Names {
         prefix: prefix.into(),
         suffix: suffix.into(),
-        first,
-        times,
-        wraps,
+        first: form.first,
+        times: form.times,
+        digits: form.digits,
+        wraps: form.wraps,
         first_name: resolve(&items.first_name, asker),
         unnumbered: items.count == 1 && !name.contains("{item"),
         directory: Piece::parse(&resolve(&items.directory, asker)),
@@ -142,45 +143,66 @@ pub fn names(items: &Items, asker: Asker<'_>) -> Names {
 /// A name's text around its number.
 struct NumberedName<'a> {
     prefix: &'a str,
-    times: u64,
-    first: u64,
-    wraps: u64,
+    form: NumberForm,
     suffix: &'a str,
 }
 
-/// What a template says of the number: `{item}`, `{item+100}`, which counts from there, `{item*4096}` or `{item*4096+1}`,
-/// which counts in such steps, or `{item%100}`, which begins again after so many.
+/// How a number stands in a name, by what follows its word in the braces: nothing, `+100`, which counts from there, `*4096` or
+/// `*4096+1`, which counts in such steps, or `%100`, which begins again after so many; and behind it `:03` for at least three
+/// digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NumberForm {
+    pub times: u64,
+    pub first: u64,
+    /// 0: it never begins again.
+    pub wraps: u64,
+    pub digits: u8,
+}
+
+impl NumberForm {
+    const PLAIN: NumberForm = NumberForm { times: 1, first: 0, wraps: 0, digits: 0 };
+
+    pub fn parse(text: &str) -> Option<NumberForm> {
+        let (formula, digits) = match text.split_once(':') {
+            Some((formula, digits)) => (formula, least_digits(digits)?),
+            None => (text, 0),
+        };
+        let (sign, number) = formula.split_at_checked(1).unwrap_or(("", ""));
+        let plain = NumberForm { digits, ..NumberForm::PLAIN };
+        Some(match sign {
+            "" => plain,
+            "+" => NumberForm { first: number.parse().ok()?, ..plain },
+            "*" => {
+                let (times, first) = number.split_once('+').unwrap_or((number, "0"));
+                let times = times.parse().ok().filter(|times| *times > 0)?;
+                NumberForm { times, first: first.parse().ok()?, ..plain }
+            }
+            "%" => NumberForm { wraps: number.parse().ok().filter(|wraps| *wraps > 0)?, ..plain },
+            _ => return None,
+        })
+    }
+
+    pub fn of(self, number: u64) -> u64 {
+        let number = if self.wraps > 0 { number % self.wraps } else { number };
+        number.wrapping_mul(self.times).wrapping_add(self.first)
+    }
+}
+
+/// What a template says of an item's number.
 fn numbered(name: &str) -> NumberedName<'_> {
     let place = || {
         let start = name.find("{item")?;
         let length = name[start..].find('}')?;
-        let formula = &name[start + 5..start + length];
-        let (sign, number) = formula.split_at_checked(1).unwrap_or(("", ""));
-        let number = || number.parse::<u64>().ok();
-        let (times, first, wraps) = match sign {
-            "" => (1, 0, 0),
-            "+" => (1, number()?, 0),
-            "*" => {
-                let (times, first) = formula[1..].split_once('+').unwrap_or((&formula[1..], "0"));
-                (times.parse().ok().filter(|times| *times > 0)?, first.parse().ok()?, 0)
-            }
-            "%" => (1, 0, number().filter(|wraps| *wraps > 0)?),
-            _ => return None,
-        };
-        Some(NumberedName {
-            prefix: &name[..start],
-            times,
-            first,
-            wraps,
-            suffix: &name[start + length + 1..],
-        })
+        let form = NumberForm::parse(&name[start + 5..start + length])?;
+        Some(NumberedName { prefix: &name[..start], form, suffix: &name[start + length + 1..] })
     };
-    place().unwrap_or(NumberedName { prefix: name, times: 1, first: 0, wraps: 0, suffix: "" })
+    place().unwrap_or(NumberedName { prefix: name, form: NumberForm::PLAIN, suffix: "" })
 }
 
 /// The least number of digits that `08` asks for.
 pub(super) fn least_digits(form: &str) -> Option<u8> {
-    let digits = form.strip_prefix('0').filter(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()))?;
+    let digits =
+        form.strip_prefix('0').filter(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()))?;
     digits.parse().ok().filter(|digits| *digits <= DIGITS_MOST)
 }
 

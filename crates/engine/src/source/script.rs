@@ -79,6 +79,8 @@ pub struct ScriptSource {
     /// The item of the last operation that picked one.
     last_item: u64,
     requests: requests::RequestProgress,
+    /// Where the last read or write that had a place of its own began.
+    last_place: u64,
     /// Memory in which places are drawn, bytes; 0: each operation begins where its buffer does.
     arena: u64,
     /// Whether anything asks how long items are meant to be.
@@ -340,6 +342,7 @@ impl ScriptSource {
             rotor: 0,
             last_item: 0,
             requests: requests::RequestProgress::default(),
+            last_place: 0,
             arena: context.job.buffers.arena_bytes,
             asks_sizes: code.iter().any(asks_sizes),
             finds_end: context.engine.uses_files,
@@ -688,19 +691,19 @@ impl ScriptSource {
         }
         let manner = manner(step.verb, step.whole, step.finish_at_end, self.finds_end);
         let placed = self.requests.place(spot, file.base);
-        let Some(offset) = placed.or_else(|| offset(spot, manner, file, bytes, &mut self.random)) else {
+        let drawn = || offset(spot, manner, file, bytes, (&mut self.random, self.last_place));
+        let Some(offset) = placed.or_else(drawn) else {
             self.ending = true;
             return Emit::Skip;
         };
         self.last_place = own_place(step, offset, file.base).unwrap_or(self.last_place);
         let wanted = wanted(step, file, bytes, whole);
-        let whole_block = buffer.bytes.max(1);
         *io = Io { verb: step.verb, label: step.label, file: index, offset, ..Io::default() };
         io.other = step.further;
         self.chunk = most_at_once(step, bytes);
         io.bytes = match step.verb {
             Verb::CopyFileRange => wanted,
-            verb if verb.moves_data() => wanted.min(bytes).min(whole_block).min(self.chunk),
+            verb if verb.moves_data() => wanted.min(bytes).min(buffer.bytes.max(1)).min(self.chunk),
             _ => bytes,
         };
         let record = if step.transfer.gather { nominal } else { buffer.record };

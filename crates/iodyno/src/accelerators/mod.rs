@@ -17,12 +17,11 @@ use self::report::FeedingFigures;
 use self::workload::{Accelerator, Training, TrainingRun};
 use crate::doubling;
 use crate::experiment::{self, Experiment};
-use crate::experiment_data::{DatasetRemoval, ExperimentData};
 use crate::loader::HostLoader;
 use crate::option_values::{positive_number, positive_time, share};
 use crate::report_output::{ReportArguments, ReportOutput};
 use crate::runs::{ended, one, parsed};
-use crate::work_directory::{self, MadeDirectory};
+use crate::work_directory::{ExperimentData, MadePath};
 use crate::{leftovers, simulated_device};
 
 #[derive(Parser)]
@@ -116,7 +115,7 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
         Ok(prepared) => prepared,
         Err(wrong) => return ended(Err(wrong)),
     };
-    let _removed = MadeDirectory(run.root.clone());
+    let _removed = MadePath(run.root.clone());
     let by_data = run.files * run.figures.per_file / (u64::from(run.figures.batch) * LEAST_STEPS);
     let most = words.most.min(u32::try_from(by_data).unwrap_or(u32::MAX));
     let least_percent = words.threshold.unwrap_or(run.figures.least_percent);

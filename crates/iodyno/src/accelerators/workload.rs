@@ -32,7 +32,8 @@ pub enum Accelerator {
 #[derive(Clone, Copy, Debug)]
 pub struct Figures {
     pub name: &'static str,
-    pub format: DatasetFormat,
+    /// None: samples one after the other, without a format.
+    pub format: Option<DatasetFormat>,
     /// Samples of a file; their mean length and its standard deviation, bytes.
     pub per_file: u64,
     pub sample_bytes: u64,
@@ -53,13 +54,13 @@ pub struct Figures {
 
 const UNET3D: Figures = Figures {
     name: "unet3d",
-    format: DatasetFormat::Npz,
+    format: Some(DatasetFormat::Npz),
     per_file: 1,
     sample_bytes: 146_600_628,
     deviation_bytes: 68_341_808,
     batch: 7,
     readers: 4,
-    transfer_bytes: 1 << 20,
+    transfer_bytes: 256 << 10,
     a100_ns: Some(636_000_000),
     h100_ns: Some(323_000_000),
     b200_ns: Some(162_000_000),
@@ -69,7 +70,7 @@ const UNET3D: Figures = Figures {
 
 const RESNET50: Figures = Figures {
     name: "resnet50",
-    format: DatasetFormat::Tfrecord,
+    format: Some(DatasetFormat::Tfrecord),
     per_file: 1251,
     sample_bytes: 114_660,
     deviation_bytes: 0,
@@ -85,7 +86,7 @@ const RESNET50: Figures = Figures {
 
 const COSMOFLOW: Figures = Figures {
     name: "cosmoflow",
-    format: DatasetFormat::Tfrecord,
+    format: Some(DatasetFormat::Tfrecord),
     per_file: 1,
     sample_bytes: 2_828_486,
     deviation_bytes: 71_311,
@@ -102,8 +103,9 @@ const COSMOFLOW: Figures = Figures {
 /// Of MLPerf Storage 3.0, as those below: JPEG files, each read whole.
 const RETINANET: Figures = Figures {
     name: "retinanet",
+    format: Some(DatasetFormat::Jpeg),
     per_file: 1,
-    record_bytes: 322_957,
+    sample_bytes: 322_957,
     deviation_bytes: 0,
     batch: 24,
     readers: 8,
@@ -119,8 +121,9 @@ const RETINANET: Figures = Figures {
 /// columns only, and a group is one read.
 const DLRM: Figures = Figures {
     name: "dlrm",
+    format: None,
     per_file: 4_718_592,
-    record_bytes: DLRM_COLUMNS_BYTES,
+    sample_bytes: DLRM_COLUMNS_BYTES,
     deviation_bytes: 0,
     batch: 16_384,
     readers: 4,
@@ -137,8 +140,9 @@ const DLRM_COLUMNS_BYTES: u64 = 160;
 /// Parquet files whose columns are all read.
 const FLUX: Figures = Figures {
     name: "flux",
+    format: None,
     per_file: 288,
-    record_bytes: 2_164_832,
+    sample_bytes: 2_164_832,
     deviation_bytes: 0,
     batch: 48,
     readers: 8,
@@ -188,18 +192,26 @@ impl Figures {
         }
     }
 
-    fn file(&self) -> SampleFile {
-        SampleFile::new(self.format, self.per_file)
+    fn file(&self) -> Option<SampleFile> {
+        self.format.map(|format| SampleFile::new(format, self.per_file))
     }
 
     pub fn file_bytes(&self) -> u64 {
-        self.file().layout(self.sample_bytes).bytes()
+        let plain = self.sample_bytes * self.per_file;
+        self.file().map_or(plain, |file| file.layout(self.sample_bytes).bytes())
     }
 
+    /// A sample with what its format puts beside it.
+    fn stored_bytes(&self) -> u64 {
+        self.file().map_or(self.sample_bytes, |file| file.layout(self.sample_bytes).stored_bytes())
+    }
+
+    /// Of a sample; of files without a format, the whole file's.
     fn size(&self) -> Size {
         let (mean_bytes, deviation_bytes) = (self.sample_bytes as f64, self.deviation_bytes as f64);
-        match self.deviation_bytes {
-            0 => Size::Fixed(self.sample_bytes),
+        match (self.deviation_bytes, self.format) {
+            (0, Some(_)) => Size::Fixed(self.sample_bytes),
+            (0, None) => Size::Fixed(self.file_bytes()),
             _ => Size::Normal { mean_bytes, deviation_bytes },
         }
     }
@@ -240,7 +252,7 @@ impl TrainingRun {
             warm_up: 1,
             samples: self.files * per_file,
             per_item: per_file,
-            record_bytes: self.figures.file().layout(self.figures.sample_bytes).stored_bytes(),
+            record_bytes: self.figures.stored_bytes(),
             transfer_bytes,
             access: SampleAccess::Record,
             item_seeds: Vec::new(),
@@ -248,7 +260,14 @@ impl TrainingRun {
             compute: Lasting { ns: self.compute_ns, drawn: None },
             ..TrainingInput::blank()
         };
-        if self.device.is_none() && self.figures.file().read_by(&mut input, &self.figures.size()).is_ok() {
+        if self.device.is_none() {
+            let is_known = self
+                .figures
+                .file()
+                .is_some_and(|file| file.read_by(&mut input, &self.figures.size()).is_ok());
+            if !is_known {
+                input.access = if per_file == 1 { SampleAccess::Item } else { SampleAccess::Stream };
+            }
             input.dealt = input.access == SampleAccess::Stream;
         }
         input
@@ -279,7 +298,7 @@ impl TrainingRun {
                 items: Items {
                     count: self.files,
                     size: figures.size(),
-                    format: Some(figures.file()),
+                    format: figures.file(),
                     ..Items::default()
                 },
             },

@@ -10,7 +10,7 @@ use iodyno_model::{
 
 use super::{CheckpointArgs, FileDivision, copying};
 use crate::runs::one;
-use crate::work_directory::{self, MadeDirectory};
+use crate::work_directory::{self, MadePath};
 use crate::{leftovers, simulated_device};
 
 /// The engines of a directory, of a bucket and of a simulated device.
@@ -28,7 +28,7 @@ pub struct CheckpointSetup {
     /// Of the first checkpoint.
     pub transfer: CheckpointTransfer,
     /// What is above the folders of checkpoints, unless they are kept.
-    removed: MadeDirectory,
+    removed: MadePath,
     root: String,
 }
 
@@ -69,7 +69,7 @@ impl CheckpointSetup {
                 is_kept: words.keep,
                 origin: Origin::argument(words.target.as_deref().unwrap_or("--on")),
             },
-            removed: MadeDirectory(String::new()),
+            removed: MadePath(String::new()),
             root: target.trim_end_matches('/').into(),
         };
         setup.place(world, words)?;

@@ -19,7 +19,7 @@ fn text(words: &[&str], files: &[(&str, &str)]) -> String {
 #[test]
 fn pods_of_an_indexed_job_have_directories_of_their_own() {
     let job = ["--pods", "4", "--volume", "claim=data:/data", "img:1", "--", "fio", "job.fio"];
-    let text = text(&job, &[("job.fio", "[j]\nrw=read\n")]);
+    let manifest = text(&job, &[("job.fio", "[j]\nrw=read\n")]);
     for part in [
         "kind: ConfigMap\n",
         "  0-job.fio: |\n    [j]\n    rw=read\n",
@@ -36,10 +36,10 @@ fn pods_of_an_indexed_job_have_directories_of_their_own() {
         "        - iodyno\n        - fio\n        - job.fio\n",
         "          capabilities:\n            drop:\n            - ALL\n",
     ] {
-        assert!(text.contains(part), "{part}\n{text}");
+        assert!(manifest.contains(part), "{part}\n{manifest}");
     }
     let shared = ["--shared", "--pods", "2", "--volume", "claim=data:/data", "img:1", "--", "fio", "job.fio"];
-    assert!(!super::tests::text(&shared, &[]).contains("subPathExpr"));
+    assert!(!text(&shared, &[]).contains("subPathExpr"));
 }
 
 #[test]

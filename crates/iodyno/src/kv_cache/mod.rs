@@ -17,11 +17,11 @@ use self::report::ServingFigures;
 use self::workload::{LanguageModel, LayoutName, ServingRun, StoragePlace};
 use crate::doubling;
 use crate::experiment::{self, Experiment};
-use crate::experiment_data::{DatasetRemoval, ExperimentData};
 use crate::loader::HostLoader;
 use crate::option_values::{positive_number, positive_time, share, tokens};
 use crate::report_output::{ReportArguments, ReportOutput};
 use crate::runs::{ended, one, parsed};
+use crate::work_directory::{ExperimentData, MadePath};
 use crate::{leftovers, simulated_device};
 
 #[derive(Parser)]
@@ -135,7 +135,7 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
         Ok(prepared) => prepared,
         Err(wrong) => return ended(Err(wrong)),
     };
-    let _removed = DatasetRemoval(run.path().into());
+    let _removed = MadePath(run.path().into());
     let mut experiment = Experiment::new(world, "kv-cache", arguments);
     let mut started = None;
     let mut measure = |rate: f64| {

@@ -14,11 +14,11 @@ use iodyno_model::{Diagnostic, Origin};
 use self::index::{IndexPlace, SearchPoint, SearchRun, VectorIndex, VectorType};
 use self::report::SearchFigures;
 use crate::experiment::{self, Experiment};
-use crate::experiment_data::{DatasetRemoval, ExperimentData};
 use crate::loader::HostLoader;
 use crate::option_values::{count, positive_time, share};
 use crate::report_output::{ReportArguments, ReportOutput};
 use crate::runs::{ended, one, parsed};
+use crate::work_directory::{ExperimentData, MadePath};
 use crate::{doubling, leftovers, simulated_device};
 
 #[derive(Parser)]
@@ -100,7 +100,7 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
         Ok(prepared) => prepared,
         Err(wrong) => return ended(Err(wrong)),
     };
-    let _removed = DatasetRemoval(run.place.made().into());
+    let _removed = MadePath(run.place.made().into());
     let mut experiment = Experiment::new(world, "vector-search", arguments);
     let mut started = None;
     let mut measure = |threads: u32| {

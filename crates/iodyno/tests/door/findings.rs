@@ -28,6 +28,14 @@ const STORAGE: &[(&str, &str, &[&str])] = &[
     ("ior", "-w -t 64k -b 1m -o HERE/ior", ALSO),
     ("mdtest", "-n 100 -d HERE/mdtest", ALSO),
     ("md-workbench", "-D 1 -P 50 -I 50 -o HERE/workbench", ALSO),
+    (
+        "dlio",
+        "workload=default ++workload.dataset.data_folder=HERE/data ++workload.workflow.generate_data=True \
+         ++workload.workflow.evaluation=False ++workload.dataset.num_files_train=8 ++workload.train.epochs=1 \
+         ++workload.train.computation_time=0.001 hydra.run.dir=HERE/out",
+        ALSO,
+    ),
+    ("bonnie++", "-u WHOEVER -d HERE -s 2 -r 0 -f -n 1 -z 7", ALSO),
     ("elbencho", "-w -t 2 -s 1m -b 64k HERE/elbencho", ALSO),
     ("iozone", "-s 1m -r 64k -i 0 -f HERE/iozone", ALSO),
     ("iometer", "HERE/f.icf -r HERE/results.csv --map C:=HERE", ALSO),

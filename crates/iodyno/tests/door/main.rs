@@ -63,6 +63,8 @@ mod traces;
 #[cfg(target_os = "linux")]
 mod tune;
 #[cfg(target_os = "linux")]
+mod understand;
+#[cfg(target_os = "linux")]
 mod vdbench;
 mod whatif;
 #[cfg(target_os = "linux")]
@@ -91,6 +93,8 @@ fn main() -> std::process::ExitCode {
             load_curve::cases(),
             accelerators::cases(),
             kv_cache::cases(),
+            checkpoint::cases(),
+            datasets::cases(),
             pts::cases(),
             record::cases(),
             replay::cases(),
@@ -99,6 +103,7 @@ fn main() -> std::process::ExitCode {
             substitution::cases(),
             traces::cases(),
             tune::cases(),
+            understand::cases(),
             vdbench::cases(),
         ]
         .into_iter()

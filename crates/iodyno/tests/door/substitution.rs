@@ -17,6 +17,14 @@ const STORAGE: &[(&str, &str, Option<&str>)] = &[
     ("ior", "-w -r -t 64k -b 256k -o HERE/ior", None),
     ("mdtest", "-n 20 -d HERE/mdtest", None),
     ("md-workbench", "-D 1 -P 20 -I 10 -o HERE/workbench", Some("waits for the one before")),
+    (
+        "dlio",
+        "workload=default ++workload.dataset.data_folder=HERE/data ++workload.workflow.generate_data=True \
+         ++workload.workflow.evaluation=False ++workload.dataset.num_files_train=8 ++workload.train.epochs=1 \
+         ++workload.train.computation_time=0.001 hydra.run.dir=HERE/out",
+        Some("waits for the one before"),
+    ),
+    ("bonnie++", "-u WHOEVER -d HERE -s 1 -r 0 -f -n 0 -z 7", Some("waits for the one before")),
     ("elbencho", "-w -r -t 2 -s 256k -b 64k HERE/elbencho", None),
     ("iozone", "-s 256k -r 64k -i 0 -i 1 -f HERE/iozone", None),
     ("vdbench", "-f HERE/f.parm -o HERE/output", None),

@@ -27,7 +27,7 @@ fn list() -> Outcome {
     told(iodyno(["explain"])).expect(0, &["1 cached_reads", "40 small_parts"]);
     told(iodyno(["explain", "99"])).refused(&["no finding has this number", "1 to 40"]);
     told(iodyno(["explain", "cached_read"])).refused(&["did you mean `cached_reads`"]);
-    told(iodyno(["explain", "1", "--tool", "oif"])).refused(&["did you mean `fio`"]);
+    told(iodyno(["explain", "1", "--tool", "fioo"])).refused(&["did you mean `fio`"]);
     Ok(())
 }
 

@@ -139,7 +139,10 @@ fn pace(phase: &Phase, pace: &Pace) -> Vec<String> {
     if pace.has_rate() {
         let all = (pace.rate_all != Rate::Unlimited).then(|| format!("{} each", rate(pace.rate_all)));
         let some = (pace.rate != PerDirection::default()).then(|| rates(&pace.rate));
-        let part = pace.share.as_ref().map(|share| format!("{} % of the rate in phase \"{}\"", share.percent, share.phase));
+        let part = pace
+            .share
+            .as_ref()
+            .map(|share| format!("{} % of the rate in phase \"{}\"", share.percent, share.phase));
         let both: Vec<_> = all.into_iter().chain(some).chain(part).collect();
         lines.push(format!("at {}{}", both.join(", "), arrivals(pace)));
     } else if pace.arrivals != Default::default() || pace.burst > 1 || !pace.open_loop {

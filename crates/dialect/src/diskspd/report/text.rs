@@ -158,7 +158,7 @@ fn accesses(target: &TestTarget) -> String {
 /// A size in the largest unit that it is a whole number of.
 fn sized(bytes: u64) -> String {
     const UNITS: [(u32, &str); 4] = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
-    let unit = UNITS.iter().find(|(shift, _)| bytes > 0 && bytes % (1 << shift) == 0);
+    let unit = UNITS.iter().find(|(shift, _)| bytes > 0 && bytes.is_multiple_of(1 << shift));
     unit.map_or_else(|| bytes.to_string(), |(shift, name)| format!("{}{name}", bytes >> shift))
 }
 

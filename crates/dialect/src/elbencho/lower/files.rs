@@ -217,7 +217,7 @@ impl ElbenchoLowering<'_> {
             increment: if count > 1 { Extent::Bytes(bytes) } else { Extent::Rest },
             ..Span::default()
         };
-        let partial = bytes % test.block > 0;
+        let partial = !bytes.is_multiple_of(test.block);
         if partial && count == 1 {
             return self.scripted(reads, &[*piece], name);
         }

@@ -1,7 +1,7 @@
 //! Latencies in microseconds, as elbencho tells them: four buckets to each power of two, and numbers with a unit.
 
 use iodyno_model::Histogram;
-use iodyno_model::histogram::middle;
+use iodyno_model::histogram::upper_edge;
 
 /// Buckets to a power of two.
 const FRACTION: f64 = 4.0;
@@ -19,7 +19,8 @@ impl Buckets {
     pub fn of(latency: &Histogram) -> Buckets {
         let mut counts = vec![0; BUCKETS];
         for (bucket, count) in latency.buckets() {
-            let us = middle(*bucket as usize).clamp(latency.min, latency.max) / 1000;
+            // The upper end: a whole microsecond then stays one, where the middle would lie just below it.
+            let us = upper_edge(*bucket as usize).clamp(latency.min, latency.max) / 1000;
             let place = if us == 0 { 0 } else { ((us as f64).log2() * FRACTION) as usize };
             counts[place.min(BUCKETS - 1)] += count;
         }
@@ -83,7 +84,7 @@ pub fn human(us: u64) -> String {
     match in_unit {
         _ if us < 1000 => format!("{us}us"),
         ..10_000 => format!("{value:.2}{unit}"),
-        ..100_000 => format!("{value:.1}{unit}"),
+        10_000..100_000 => format!("{value:.1}{unit}"),
         _ => format!("{value:.0}{unit}"),
     }
 }

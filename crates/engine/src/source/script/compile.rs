@@ -157,8 +157,8 @@ pub enum Spot {
     Again,
     At(u64),
     Drawn(Box<Walk>),
-    /// At the next sample; they are so many bytes apart.
-    Sampled(Samples, u64),
+    /// At the next sample.
+    Sampled(SamplePlaces),
     /// At the request's next block.
     Requested(RequestedBlocks),
     /// In whatever item is open, at a multiple of so many bytes.
