@@ -22,7 +22,7 @@ fn pods_of_an_indexed_job_have_directories_of_their_own() {
     let manifest = text(&job, &[("job.fio", "[j]\nrw=read\n")]);
     for part in [
         "kind: ConfigMap\n",
-        "  0-job.fio: |\n    [j]\n    rw=read\n",
+        "  \"0-job.fio\": |\n    [j]\n    rw=read\n",
         "kind: Job\n",
         "  completionMode: Indexed\n",
         "  completions: 4\n",
@@ -60,7 +60,7 @@ fn ranks_of_an_mpi_job_are_started_by_its_launcher() {
         "- \"A=b\"\n",
         "- \"8\"\n",
         "- /usr/sbin/sshd\n",
-        "            limits:\n              cpu: \"4\"\n              memory: 8Gi\n",
+        "              limits:\n                cpu: \"4\"\n                memory: \"8Gi\"\n",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
@@ -78,7 +78,7 @@ fn hostile_words_stay_words() {
         "- \"~\"\n",
         "value: \"yes: no # $$(HOME)\"",
         r#"mountPath: "/iodyno/q\"\n: x""#,
-        r#"0-q____x: "\ttab: \"\U0001F600\"\n""#,
+        r#""0-q____x": "\ttab: \"\U0001F600\"\n""#,
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }

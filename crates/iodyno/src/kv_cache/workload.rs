@@ -198,6 +198,6 @@ mod tests {
         );
         let rates: Vec<f64> =
             LanguageModel::value_variants().iter().map(|model| model.prefill_per_second().round()).collect();
-        assert_eq!(rates, [24_633.0, 22_414.0, 3_899.0]);
+        assert_eq!(rates, [24_633.0, 22_414.0, 3_898.0]);
     }
 }

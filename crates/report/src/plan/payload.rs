@@ -89,7 +89,7 @@ fn verify(verify: &Verify) -> String {
     let mut words = vec![format!("verify {stamp}"), when(verify.when)];
     words.extend(phrases(verify, "only only_counts policy interval_bytes pattern_interval_bytes"));
     words.extend(verify.trim.as_ref().map(trim));
-    let rest = "helpers helper_cpus first_worker fatal wrong_is_read dump layout map";
+    let rest = "helpers helper_cpus first_worker fatal wrong_is_read dump layout map map_live";
     words.extend(phrases(verify, rest));
     if let Some(state) = &verify.state {
         words.extend(state.load.then(|| format!("as far as {} says", state.path)));
