@@ -13,6 +13,7 @@ use iodyno_engine::witness::{drop_caches, page_cache};
 use iodyno_model::{Diagnostic, Origin, units};
 use serde_json::{Value, json};
 
+use crate::loader::plain;
 use crate::runs::{ended, one, parsed, print};
 use crate::session::say;
 
@@ -115,7 +116,7 @@ fn collect(path: &Path, into: &mut Vec<PathBuf>) -> Result<(), Diagnostic> {
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Diagnostic {
-    Diagnostic::error(&Origin::argument(&path.to_string_lossy()), format!("cannot be read: {error}"))
+    Diagnostic::error(&Origin::argument(&path.to_string_lossy()), format!("cannot be read: {}", plain(error)))
         .hint("name files and directories that you may read")
 }
 
