@@ -29,7 +29,7 @@ fn pods_of_an_indexed_job_have_directories_of_their_own() {
         "  parallelism: 4\n",
         "  backoffLimit: 0\n",
         "mountPath: /iodyno/job.fio",
-        "subPath: 0-job.fio",
+        "subPath: \"0-job.fio\"",
         "subPathExpr: \"$(IODYNO_POD)\"",
         "claimName: data",
         "requiredDuringSchedulingIgnoredDuringExecution",
