@@ -3,6 +3,7 @@
 //! What a dialect needs from outside it is handed through a [`Loader`]; what it wants done it returns as a [`Job`].
 #![forbid(unsafe_code)]
 
+pub mod absolute_path;
 mod address;
 pub mod advice;
 pub mod age;

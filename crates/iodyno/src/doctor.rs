@@ -12,6 +12,7 @@ use iodyno_engine::{EngineFacts, clock};
 use iodyno_report::table::wrapped;
 use serde_json::{Value, json};
 
+use crate::hosts::is_root;
 use crate::loader::plain;
 use crate::runs::{paint, parsed, print};
 
@@ -151,12 +152,6 @@ fn remedy_of(engine: &str) -> Option<&'static str> {
         "hdfs" => "libhdfs.so of Hadoop 3.2 or later on LD_LIBRARY_PATH, and a Java",
         _ => return None,
     })
-}
-
-/// The owner of a process's own folder is who runs it.
-fn is_root() -> bool {
-    use std::os::unix::fs::MetadataExt;
-    fs::metadata("/proc/self").is_ok_and(|facts| facts.uid() == 0)
 }
 
 #[cfg(target_os = "linux")]

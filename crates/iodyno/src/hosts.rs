@@ -160,7 +160,7 @@ fn variables(errand: &RemoteCommand) -> Vec<(String, String)> {
 }
 
 /// The owner of a process's own folder is who runs it; where there is none, nobody is root.
-fn is_root() -> bool {
+pub fn is_root() -> bool {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata("/proc/self").is_ok_and(|facts| facts.uid() == 0)
 }

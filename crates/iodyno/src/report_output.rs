@@ -4,11 +4,11 @@ use std::fs::File;
 use std::io::Write;
 
 use clap::Args;
-use iodyno_model::{Diagnostic, Origin};
+use iodyno_model::{Diagnostic, Origin, RunStart};
 use iodyno_report::experiment_report::ExperimentReport;
 
 use crate::loader::plain;
-use crate::runs::{paint, print};
+use crate::runs::{ended, one, paint, print};
 use crate::session::say;
 use crate::sink::unwritable;
 
@@ -34,6 +34,18 @@ pub struct ReportOutput {
 }
 
 impl ReportOutput {
+    /// The files of a command that is right; what a wrong one asks for is not made.
+    ///
+    /// # Errors
+    /// The exit status: what is wrong with the command or with the files was printed.
+    pub fn of<T>(
+        lowered: Result<T, Vec<Diagnostic>>,
+        words: &ReportArguments,
+    ) -> Result<(T, ReportOutput), u8> {
+        let opened = lowered.and_then(|run| Ok((run, ReportOutput::open(words).map_err(one)?)));
+        opened.map_err(|wrong| ended(Err(wrong)))
+    }
+
     /// # Errors
     /// A file exists or cannot be made; spreadsheets of a program that was built without them.
     pub fn open(words: &ReportArguments) -> Result<ReportOutput, Diagnostic> {
@@ -48,6 +60,20 @@ impl ReportOutput {
         files.html = words.html.as_deref().map(made).transpose()?;
         files.xlsx = words.xlsx.as_deref().map(made).transpose()?;
         Ok(files)
+    }
+
+    /// Reports the points of an experiment, with the start of the first of their runs; the exit status.
+    pub fn write_points<P>(
+        self,
+        points: Result<Vec<P>, u8>,
+        started: Option<RunStart>,
+        report: impl FnOnce(RunStart, Vec<P>) -> ExperimentReport,
+    ) -> u8 {
+        match (points, started) {
+            (Ok(points), Some(started)) => self.write(&report(started, points)),
+            (Err(status), _) => status,
+            (Ok(_), None) => 2,
+        }
     }
 
     /// Writes and prints everything; the exit status.

@@ -3,7 +3,7 @@
 use iodyno_model::{Diagnostic, Origin};
 
 use super::options::TABLE;
-use crate::option::{Arguments, Misfit, Syntax, Token, ValuePlace};
+use crate::option::{Arguments, Syntax, Token, ValuePlace};
 
 /// An option as it was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,24 +46,11 @@ pub fn parse(arguments: &[String]) -> Result<Vec<LetterValue>, Vec<Diagnostic>> 
                     .hint("-d DIRECTORY says where"))
             }
             Ok(Token::Separator) => Ok(()),
-            Err(misfit) => Err(misuse(misfit)),
+            Err(misfit) => Err(misfit.diagnostic(&TABLE, "iodyno bonnie++ -h lists the options")),
         };
         wrong.extend(taken.err());
     }
     if wrong.is_empty() { Ok(given) } else { Err(wrong) }
-}
-
-fn misuse(misfit: Misfit<'_>) -> Diagnostic {
-    let name = misfit.name();
-    let dashes = if matches!(misfit, Misfit::Unknown { is_long: true, .. }) { "--" } else { "-" };
-    let typed = format!("{dashes}{name}");
-    let origin = Origin::argument(&typed);
-    match TABLE.check(name, &origin) {
-        Ok(entry) => Diagnostic::error(&origin, format!("`{typed}` needs a value"))
-            .hint(format!("{typed} {}", entry.value)),
-        Err(wrong) if wrong.hint.is_none() => wrong.hint("iodyno bonnie++ -h lists the options"),
-        Err(wrong) => wrong,
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use iodyno_model::{Diagnostic, Origin};
 
 use super::options::TABLE;
-use crate::option::{Arguments, GivenOption, Misfit, Syntax, Token};
+use crate::option::{Arguments, GivenOption, Syntax, Token};
 
 /// One option as it was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub fn parse(arguments: &[String]) -> Result<Vec<OptionValue>, Vec<Diagnostic>> 
             Ok(Token::Option(given)) => parser.option(given),
             Ok(Token::Operand(argument)) => Err(stray(argument)),
             Ok(Token::Separator) => TABLE.check("-", &Origin::argument("--")).map(|_| ()),
-            Err(misfit) => Err(misuse(misfit)),
+            Err(misfit) => Err(misfit.diagnostic(&TABLE, "iozone -h lists the options")),
         };
         parser.wrong.extend(taken.err());
     }
@@ -58,19 +58,6 @@ struct Parser<'a> {
 fn stray(argument: &str) -> Diagnostic {
     Diagnostic::error(&Origin::argument(argument), "iozone takes options alone")
         .hint("-f FILE names the file")
-}
-
-fn misuse(misfit: Misfit<'_>) -> Diagnostic {
-    let name = misfit.name();
-    let dashes = if matches!(misfit, Misfit::Unknown { is_long: true, .. }) { "--" } else { "-" };
-    let typed = format!("{dashes}{name}");
-    let origin = Origin::argument(&typed);
-    match TABLE.check(name, &origin) {
-        Ok(entry) => Diagnostic::error(&origin, format!("`{typed}` needs a value"))
-            .hint(format!("{typed} {}", entry.value)),
-        Err(wrong) if wrong.hint.is_none() => wrong.hint("iozone -h lists the options"),
-        Err(wrong) => wrong,
-    }
 }
 
 impl Parser<'_> {

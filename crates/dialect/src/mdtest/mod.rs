@@ -19,6 +19,7 @@ pub mod view;
 
 use iodyno_model::{Diagnostic, TargetFacts};
 
+use crate::absolute_path::absolute;
 use crate::ior::text_layout;
 use crate::{Dialect, Loader, Request, Run};
 use report::{Report, message_text};
@@ -101,32 +102,4 @@ fn facts(path: &str, loader: &dyn Loader) -> TargetFacts {
         }
     };
     TargetFacts { path: absolute(path, &loader.variable("PWD").unwrap_or_default()), ..target }
-}
-
-/// A path from the root, without `.` and `..`.
-fn absolute(path: &str, here: &str) -> String {
-    let whole = if path.starts_with('/') { path.to_string() } else { format!("{here}/{path}") };
-    let mut parts: Vec<&str> = Vec::new();
-    for part in whole.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()),
-            part => parts.push(part),
-        }
-    }
-    format!("/{}", parts.join("/"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::absolute;
-
-    #[test]
-    fn paths_are_told_from_the_root() {
-        assert_eq!(absolute("./out", "/home/me"), "/home/me/out");
-        assert_eq!(
-            (absolute("../a//b/.", "/home/me"), absolute("/x/../y", "")),
-            ("/home/a/b".into(), "/y".into())
-        );
-    }
 }

@@ -146,6 +146,21 @@ impl GivenOption<'_> {
 }
 
 impl Misfit<'_> {
+    /// The message of tools without abbreviations, where an option that is known lacks its value. `list`: the hint for what is not
+    /// even nearly an option.
+    pub fn diagnostic(&self, table: &Table, list: &str) -> Diagnostic {
+        let name = self.name();
+        let dashes = if matches!(self, Misfit::Unknown { is_long: true, .. }) { "--" } else { "-" };
+        let typed = format!("{dashes}{name}");
+        let origin = Origin::argument(&typed);
+        match table.check(name, &origin) {
+            Ok(entry) => Diagnostic::error(&origin, format!("`{typed}` needs a value"))
+                .hint(format!("{typed} {}", entry.value)),
+            Err(wrong) if wrong.hint.is_none() => wrong.hint(list),
+            Err(wrong) => wrong,
+        }
+    }
+
     /// The name as it was typed, without dashes.
     pub fn name(&self) -> &str {
         let (Misfit::Unknown { name, .. }

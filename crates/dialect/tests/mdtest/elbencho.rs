@@ -8,7 +8,7 @@ use iodyno_model::{
 
 use super::texts::reported;
 use super::world::World;
-use super::{golden, root};
+use super::{golden, golden_answers, told_text};
 
 fn answer(line: &str) -> Request {
     let words: Vec<String> = line.split(' ').skip(1).map(String::from).collect();
@@ -34,20 +34,7 @@ fn told(line: &str) -> String {
 
 #[test]
 fn golden_plans_of_elbencho() {
-    let path = "golden/elbencho/plans.txt";
-    let wanted = std::fs::read_to_string(root().join(path)).unwrap();
-    let (mut found, mut in_head) = (String::new(), true);
-    for line in wanted.lines() {
-        match line.strip_prefix("$ ") {
-            Some(command) => {
-                in_head = false;
-                found += &format!("$ {command}\n{}\n", told(command));
-            }
-            None if in_head => found += &format!("{line}\n"),
-            None => {}
-        }
-    }
-    golden(path, &found);
+    golden_answers("golden/elbencho/plans.txt", told);
 }
 
 #[test]
@@ -137,19 +124,12 @@ fn phase(run: &Run, index: usize) -> PhaseRecord {
 
 fn printed(line: &str, change: impl Fn(&mut PhaseRecord)) -> String {
     let Request::Run(mut run) = answer(line) else { panic!("{line}: not run: {}", told(line)) };
-    let (out, err, files) = reported(&mut run, &[], |run, index| {
+    let written = reported(&mut run, &[], |run, index| {
         let mut phase = phase(run, index);
         change(&mut phase);
         phase
     });
-    let mut text = format!("$ {line}\n{out}");
-    if !err.is_empty() {
-        text += &format!("on standard error:\n{err}");
-    }
-    for (name, bytes) in files.0 {
-        text += &format!("in {name}:\n{}", String::from_utf8(bytes).unwrap());
-    }
-    text + "\n"
+    told_text(line, written, "")
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod world;
 use std::path::PathBuf;
 
 use iodyno_dialect::{DIALECTS, Request};
+use iodyno_report::FilesInMemory;
 use world::World;
 
 fn root() -> PathBuf {
@@ -46,9 +47,8 @@ fn answer(command: &str) -> String {
     }
 }
 
-#[test]
-fn golden_plans_of_mdtest() {
-    let path = "golden/mdtest/plans.txt";
+/// Command lines of a golden file, each followed by what a tool answers; a head before the first one stays.
+fn golden_answers(path: &str, answer: impl Fn(&str) -> String) {
     let wanted = std::fs::read_to_string(root().join(path)).unwrap();
     let (mut found, mut in_head) = (String::new(), true);
     for line in wanted.lines() {
@@ -62,6 +62,23 @@ fn golden_plans_of_mdtest() {
         }
     }
     golden(path, &found);
+}
+
+/// A command line with what it printed and the files that it wrote, each of which ends as `file_end` says.
+fn told_text(line: &str, (out, err, files): (String, String, FilesInMemory), file_end: &str) -> String {
+    let mut text = format!("$ {line}\n{out}");
+    if !err.is_empty() {
+        text += &format!("on standard error:\n{err}");
+    }
+    for (name, bytes) in files.0 {
+        text += &format!("in {name}:\n{}{file_end}", String::from_utf8(bytes).unwrap());
+    }
+    text + "\n"
+}
+
+#[test]
+fn golden_plans_of_mdtest() {
+    golden_answers("golden/mdtest/plans.txt", answer);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use iodyno_model::{ErrorCount, JobRecord, Line, PhaseRecord, Tally, Verb, WearOu
 
 use super::texts::reported;
 use super::world::World;
-use super::{golden, root};
+use super::{golden, golden_answers, told_text};
 
 fn request(line: &str, tasks: &str) -> Request {
     let words: Vec<String> = line.split(' ').skip(1).map(String::from).collect();
@@ -16,26 +16,12 @@ fn request(line: &str, tasks: &str) -> Request {
 
 #[test]
 fn golden_plans_of_md_workbench() {
-    let path = "golden/md-workbench/plans.txt";
-    let wanted = std::fs::read_to_string(root().join(path)).unwrap();
-    let (mut found, mut in_head) = (String::new(), true);
-    for line in wanted.lines() {
-        match line.strip_prefix("$ ") {
-            Some(command) => {
-                in_head = false;
-                let answer = match request(command, "4") {
-                    Request::Run(run) => iodyno_report::plan::print(&run.plan),
-                    Request::Print { out, status } => format!("status {status}, on standard output:\n{out}"),
-                    Request::Refuse { err, status } => format!("status {status}, on standard error:\n{err}"),
-                    _ => "neither run nor printed\n".into(),
-                };
-                found += &format!("$ {command}\n{answer}\n");
-            }
-            None if in_head => found += &format!("{line}\n"),
-            None => {}
-        }
-    }
-    golden(path, &found);
+    golden_answers("golden/md-workbench/plans.txt", |command| match request(command, "4") {
+        Request::Run(run) => iodyno_report::plan::print(&run.plan),
+        Request::Print { out, status } => format!("status {status}, on standard output:\n{out}"),
+        Request::Refuse { err, status } => format!("status {status}, on standard error:\n{err}"),
+        _ => "neither run nor printed\n".into(),
+    });
 }
 
 #[test]
@@ -98,19 +84,12 @@ fn phase(run: &Run, index: usize, tasks: u32) -> PhaseRecord {
 fn told(line: &str, tasks: u32, change: impl Fn(&mut PhaseRecord)) -> String {
     let Request::Run(mut run) = request(line, &tasks.to_string()) else { panic!("{line}: not run") };
     let verbs = [Verb::Stat, Verb::Open, Verb::Unlink, Verb::Create];
-    let (out, err, files) = reported(&mut run, &verbs, |run, index| {
+    let written = reported(&mut run, &verbs, |run, index| {
         let mut phase = phase(run, index, tasks);
         change(&mut phase);
         phase
     });
-    let mut text = format!("$ {line}   # --also threads={tasks}\n{out}");
-    if !err.is_empty() {
-        text += &format!("on standard error:\n{err}");
-    }
-    for (name, bytes) in files.0 {
-        text += &format!("in {name}:\n{}\n", String::from_utf8(bytes).unwrap());
-    }
-    text + "\n"
+    told_text(&format!("{line}   # --also threads={tasks}"), written, "\n")
 }
 
 #[test]

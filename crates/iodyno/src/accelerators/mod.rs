@@ -20,7 +20,7 @@ use crate::experiment::{self, Experiment};
 use crate::loader::HostLoader;
 use crate::option_values::{positive_number, positive_time, share};
 use crate::report_output::{ReportArguments, ReportOutput};
-use crate::runs::{ended, one, parsed};
+use crate::runs::{one, parsed};
 use crate::work_directory::{ExperimentData, MadePath};
 use crate::{leftovers, simulated_device};
 
@@ -109,11 +109,9 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
         Ok(words) => words,
         Err(status) => return status,
     };
-    let prepared =
-        lowered(world, &words).and_then(|run| Ok((run, ReportOutput::open(&words.output).map_err(one)?)));
-    let (run, files) = match prepared {
+    let (run, files) = match ReportOutput::of(lowered(world, &words), &words.output) {
         Ok(prepared) => prepared,
-        Err(wrong) => return ended(Err(wrong)),
+        Err(status) => return status,
     };
     let _removed = MadePath(run.root.clone());
     let by_data = run.files * run.figures.per_file / (u64::from(run.figures.batch) * LEAST_STEPS);
@@ -129,14 +127,9 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
         let is_fed = point.is_fed(least_percent);
         Ok((point, is_fed))
     });
-    match (points, started) {
-        (Ok(points), Some(started)) => {
-            let figures = FeedingFigures { words: &words, run: &run, started, points, least_percent, most };
-            files.write(&figures.report())
-        }
-        (Err(status), _) => status,
-        (Ok(_), None) => 2,
-    }
+    files.write_points(points, started, |started, points| {
+        FeedingFigures { words: &words, run: &run, started, points, least_percent, most }.report()
+    })
 }
 
 /// What all points have in common.

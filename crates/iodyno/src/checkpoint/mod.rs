@@ -110,11 +110,9 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
         Ok(words) => words,
         Err(status) => return status,
     };
-    let prepared = CheckpointSetup::new(world, &words)
-        .and_then(|setup| Ok((setup, ReportOutput::open(&words.output).map_err(one)?)));
-    let (setup, files) = match prepared {
+    let (setup, files) = match ReportOutput::of(CheckpointSetup::new(world, &words), &words.output) {
         Ok(prepared) => prepared,
-        Err(wrong) => return ended(Err(wrong)),
+        Err(status) => return status,
     };
     let mut experiment = Experiment::new(world, "checkpoint", arguments);
     let measured = measure(&mut experiment, &setup, words.times);

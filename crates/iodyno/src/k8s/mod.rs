@@ -8,6 +8,7 @@ mod volume;
 mod yaml;
 
 use clap::{Parser, ValueEnum};
+use iodyno_dialect::absolute_path::absolute;
 use iodyno_dialect::{DIALECTS, Dialect, Request, native};
 use iodyno_engine::world::World;
 use iodyno_model::{Diagnostic, Origin};
@@ -377,20 +378,6 @@ fn carried_file(path: &str, bytes: &[u8], workdir: &str) -> Result<CarriedFile, 
     let text = std::str::from_utf8(bytes)
         .map_err(|_| wrong("it is no text, which a config map takes", "put it on a volume of the pods"))?;
     Ok(CarriedFile { path: absolute(path, workdir), text: text.into() })
-}
-
-/// A path as it is seen from the working directory, without `.` and `..`.
-fn absolute(path: &str, workdir: &str) -> String {
-    let whole = if path.starts_with('/') { path.to_string() } else { format!("{workdir}/{path}") };
-    let mut parts: Vec<&str> = Vec::new();
-    for part in whole.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()),
-            part => parts.push(part),
-        }
-    }
-    format!("/{}", parts.join("/"))
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use crate::experiment::{self, Experiment};
 use crate::loader::HostLoader;
 use crate::option_values::{positive_number, positive_time, share, tokens};
 use crate::report_output::{ReportArguments, ReportOutput};
-use crate::runs::{ended, one, parsed};
+use crate::runs::{one, parsed};
 use crate::work_directory::{ExperimentData, MadePath};
 use crate::{leftovers, simulated_device};
 
@@ -129,11 +129,9 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
         Ok(words) => words,
         Err(status) => return status,
     };
-    let prepared =
-        lowered(world, &words).and_then(|run| Ok((run, ReportOutput::open(&words.output).map_err(one)?)));
-    let (run, files) = match prepared {
+    let (run, files) = match ReportOutput::of(lowered(world, &words), &words.output) {
         Ok(prepared) => prepared,
-        Err(wrong) => return ended(Err(wrong)),
+        Err(status) => return status,
     };
     let _removed = MadePath(run.path().into());
     let mut experiment = Experiment::new(world, "kv-cache", arguments);
@@ -150,13 +148,9 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
         [] => doubling::largest_rate(run.computed_rate() / 2.0, CLOSE, measure),
         rates => rates.iter().map(|rate| measure(*rate).map(|(point, _)| point)).collect(),
     };
-    match (points, started) {
-        (Ok(points), Some(started)) => {
-            files.write(&ServingFigures { words: &words, run: &run, started, points }.report())
-        }
-        (Err(status), _) => status,
-        (Ok(_), None) => 2,
-    }
+    files.write_points(points, started, |started, points| {
+        ServingFigures { words: &words, run: &run, started, points }.report()
+    })
 }
 
 /// What all points have in common.

@@ -17,7 +17,7 @@ use crate::experiment::{self, Experiment};
 use crate::loader::HostLoader;
 use crate::option_values::{count, positive_time, share};
 use crate::report_output::{ReportArguments, ReportOutput};
-use crate::runs::{ended, one, parsed};
+use crate::runs::{one, parsed};
 use crate::work_directory::{ExperimentData, MadePath};
 use crate::{doubling, leftovers, simulated_device};
 
@@ -94,11 +94,9 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
         Ok(words) => words,
         Err(status) => return status,
     };
-    let prepared =
-        lowered(world, &words).and_then(|run| Ok((run, ReportOutput::open(&words.output).map_err(one)?)));
-    let (run, files) = match prepared {
+    let (run, files) = match ReportOutput::of(lowered(world, &words), &words.output) {
         Ok(prepared) => prepared,
-        Err(wrong) => return ended(Err(wrong)),
+        Err(status) => return status,
     };
     let _removed = MadePath(run.place.made().into());
     let mut experiment = Experiment::new(world, "vector-search", arguments);
@@ -115,13 +113,9 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
         [] => doubling::largest_number(words.most, measure),
         threads => threads.iter().map(|threads| measure(*threads).map(|(point, _)| point)).collect(),
     };
-    match (points, started) {
-        (Ok(points), Some(started)) => {
-            files.write(&SearchFigures { words: &words, run: &run, started, points }.report())
-        }
-        (Err(status), _) => status,
-        (Ok(_), None) => 2,
-    }
+    files.write_points(points, started, |started, points| {
+        SearchFigures { words: &words, run: &run, started, points }.report()
+    })
 }
 
 /// What all points have in common.

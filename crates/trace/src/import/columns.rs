@@ -4,7 +4,7 @@
 //! the header line. The formats of public traces are maps too: see [`super::presets`].
 
 use super::context::{ImportContext, LineFailure, LineFault};
-use super::line_decoder::LineParser;
+use super::line_decoder::RecordParser;
 use super::number;
 use super::order::{Stamps, sortable};
 use crate::{FileKind, RecordedContent, TraceClock, TraceError, TraceLevel, TraceRecord};
@@ -422,7 +422,7 @@ pub struct ColumnReader {
     unquoted: QuotedLine,
 }
 
-impl LineParser for ColumnReader {
+impl RecordParser for ColumnReader {
     fn line(&mut self, line: &[u8], context: &mut ImportContext) -> Result<Option<TraceRecord>, LineFailure> {
         if is_comment(line) { Ok(None) } else { self.table_line(line, context) }
     }

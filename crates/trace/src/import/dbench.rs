@@ -9,14 +9,12 @@ use iodyno_model::Verb;
 
 use super::context::{ImportContext, LineFailure, LineFault};
 use super::importer::ImportOptions;
-use super::lines::Lines;
+use super::line_decoder::{LineDecoder, LineParser};
 use super::number;
-use super::order::{Decoder, OrderedRecords, Stamps, sortable};
+use super::order::{OrderedRecords, Stamps, sortable};
 use super::unpack::Stream;
 use crate::{Dependency, FileKind, RecordFlags, TraceError, TraceLevel, TraceRecord};
 
-/// Lines that are read at a time.
-const LINES: usize = 4096;
 /// Words of a line at most.
 const WORDS: usize = 8;
 /// The create option of a directory.
@@ -80,8 +78,7 @@ pub fn open(
         let thread = context.thread(0, client);
         context.name_thread(thread, stream.name.as_bytes());
         let load = ClientLoad { thread, ..ClientLoad::default() };
-        let decoder = LoadDecoder { lines: Lines::new(stream.name, stream.reader), load };
-        OrderedRecords::new(Box::new(decoder), Stamps::Exact(1000))
+        OrderedRecords::new(Box::new(LineDecoder::new(stream, load)), Stamps::Exact(1000))
     };
     Ok(streams.into_iter().map(reader).collect())
 }
@@ -210,34 +207,8 @@ struct ClientLoad {
     there: BTreeMap<String, bool>,
 }
 
-struct LoadDecoder {
-    lines: Lines,
-    load: ClientLoad,
-}
-
-impl Decoder for LoadDecoder {
-    fn decode(
-        &mut self,
-        context: &mut ImportContext,
-        records: &mut Vec<TraceRecord>,
-    ) -> Result<bool, TraceError> {
-        for _ in 0..LINES {
-            let Some(line) = context.next_line(&mut self.lines)? else { return Ok(false) };
-            match self.load.line(line, context, records) {
-                Ok(()) => context.good_line(),
-                Err(LineFailure::Line(fault)) => {
-                    let place = self.lines.place();
-                    context.wrong_line(&place, fault, self.lines.current())?;
-                }
-                Err(LineFailure::End(error)) => return Err(error.at(self.lines.place())),
-            }
-        }
-        Ok(true)
-    }
-}
-
-impl ClientLoad {
-    fn line(
+impl LineParser for ClientLoad {
+    fn records(
         &mut self,
         line: &[u8],
         context: &mut ImportContext,
@@ -287,7 +258,9 @@ impl ClientLoad {
             LoadOperation::Pause => Ok(()),
         }
     }
+}
 
+impl ClientLoad {
     fn directory(&self, name: &str, context: &mut ImportContext) -> Result<u32, TraceError> {
         let file = context.file(name.as_bytes(), FileKind::Directory)?;
         context.tables.files[file as usize].kind = FileKind::Directory;

@@ -9,7 +9,7 @@ use iodyno_model::Verb;
 
 use super::context::{ImportContext, LineFailure};
 use super::importer::ImportOptions;
-use super::line_decoder::{LineDecoder, LineParser};
+use super::line_decoder::{LineDecoder, RecordParser};
 use super::order::{OrderedRecords, Stamps, sortable};
 use super::unpack::Stream;
 use super::{BlockPoint, blktrace};
@@ -70,7 +70,7 @@ struct ReplayedLines {
 
 type ParsedLine = Result<Option<TraceRecord>, LineFailure>;
 
-impl LineParser for ReplayedLines {
+impl RecordParser for ReplayedLines {
     fn line(&mut self, line: &[u8], context: &mut ImportContext) -> ParsedLine {
         if std::mem::take(&mut self.is_first) || line.trim_ascii().is_empty() {
             return Ok(None);

@@ -7,7 +7,7 @@ use iodyno_model::Verb;
 
 use super::context::{ImportContext, LineFailure, LineFault};
 use super::importer::ImportOptions;
-use super::line_decoder::{LineDecoder, LineParser};
+use super::line_decoder::{LineDecoder, RecordParser};
 use super::number;
 use super::order::{OrderedRecords, Stamps, sortable};
 use super::unpack::Stream;
@@ -117,7 +117,7 @@ const BLANKS: LineFault =
 const TORN: LineFault = LineFault::new("no line of an iolog; two jobs that write one log tear lines");
 const FAR: LineFault = LineFault::new("it reaches beyond 2^63 bytes");
 
-impl LineParser for IologParser {
+impl RecordParser for IologParser {
     fn line(&mut self, line: &[u8], context: &mut ImportContext) -> Result<Option<TraceRecord>, LineFailure> {
         if self.version == Version::First {
             return self.first_version(line, context);

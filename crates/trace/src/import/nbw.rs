@@ -5,7 +5,7 @@ use iodyno_model::Verb;
 use super::context::{ImportContext, LineFailure, LineFault};
 use super::formats::first_lines;
 use super::importer::ImportOptions;
-use super::line_decoder::{LineDecoder, LineParser};
+use super::line_decoder::{LineDecoder, RecordParser};
 use super::number;
 use super::order::{OrderedRecords, Stamps, sortable};
 use super::unpack::Stream;
@@ -38,7 +38,7 @@ pub fn open(
 
 struct NbwParser;
 
-impl LineParser for NbwParser {
+impl RecordParser for NbwParser {
     fn line(&mut self, line: &[u8], context: &mut ImportContext) -> Result<Option<TraceRecord>, LineFailure> {
         let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
         let mut word = || words.next().unwrap_or_default();
