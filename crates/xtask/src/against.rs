@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::suite::{CaseOutcome, Choice, Ran, Schedule, Suite, TestCase, Tier};
-use crate::{dlio, emulated, examples, guest, objects, shell};
+use crate::{dlio, emulated, examples, guest, objects, shell, systems};
 
 /// Asks fio's test for a line a job, in this file.
 const LINES: &str = "IODYNO_AGAINST_LINES";
@@ -37,6 +37,9 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
     let Options { itself, part } = Options::parse(&arguments[1..])?;
     if tool == "aarch64" {
         return emulated::chore(root);
+    }
+    if tool == "systems" {
+        return systems::chore(root);
     }
     if tool == "release" {
         return examples::with_release_build(root);
@@ -103,7 +106,7 @@ fn chosen(root: &Path, tool: &str, part: Option<String>) -> Result<Vec<TestCase>
         known.sort_unstable();
         known.dedup();
         return Err(format!(
-            "no such case is compared with {tool}\n hint: tools are all, aarch64, release, {}",
+            "no such case is compared with {tool}\n hint: tools are all, aarch64, release, systems, {}",
             known.join(", ")
         ));
     }

@@ -25,6 +25,7 @@ mod objects;
 mod same;
 mod shell;
 mod suite;
+mod systems;
 mod tidy;
 
 const USAGE: &str = "\
@@ -39,7 +40,7 @@ usage: cargo xtask CHORE
   bench build                  a cold release build by crate, and what a change of one dialect costs
   against TOOL|all [PART]      the original and ours on the same input, all cases; fio --itself: the original twice;
                                objects: object stores, started for it; release: the README's build, and the examples by it;
-                               aarch64: built for that processor, run under an emulator
+                               aarch64: built for that processor, run under an emulator; systems: type-checked for others
   crash [--states N]           crash tests of ext4, xfs and btrfs under several mount options, 1000 states each
   lies [N … | honest]          stages the known lies for real: caught or missed, honest twins silent or not
   same BEFORE [AFTER]          whether two builds say the same, over command lines of all dialects

@@ -6,9 +6,10 @@
 //! `N passed, N failed, N skipped`.
 
 mod packages;
-mod portability;
 mod score;
 mod tests;
+
+pub use tests::BUILT_ONCE;
 
 use score::Score;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use crate::shell::{self, ProcessResult};
 use crate::suite::{Choice, Tier};
-use crate::{examples, newer};
+use crate::{emulated, examples, newer, systems};
 
 /// All of it must fit: a hosted run is ended after 90 minutes without a word.
 const WHOLE_LIMIT: Duration = Duration::from_secs(80 * 60);
@@ -109,7 +110,7 @@ impl CiRun {
             tests::perform(self, &suite, &Choice::default());
         }
         self.examples();
-        portability::check(self);
+        self.systems();
     }
 
     /// Waits for the packages, and says what came of them.
@@ -145,6 +146,18 @@ impl CiRun {
             }
         }
         self.skip("the release build", "only `cargo xtask against release` makes it, and its examples");
+    }
+
+    /// Type-checks the program for another system; the rest is left to `against`.
+    fn systems(&mut self) {
+        let (had, missing) = systems::to_be_had(systems::SAMPLE);
+        missing.iter().for_each(|(target, why)| self.skip(&format!("check {target}"), why));
+        if !had.is_empty() {
+            let command = systems::check(&self.root, &had);
+            self.step(&format!("check {}", had.join(", ")), command, self.remaining());
+        }
+        self.skip("macOS", "only `cargo xtask against systems` type-checks it");
+        self.skip(emulated::TARGET, "only `cargo xtask against aarch64` builds and runs it");
     }
 
     fn cargo(&mut self, name: &str, arguments: &[&str]) -> bool {

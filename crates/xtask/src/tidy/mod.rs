@@ -10,6 +10,7 @@ mod layers;
 mod length;
 mod names;
 mod papers;
+mod size;
 mod source;
 mod testing;
 mod walls;
@@ -51,13 +52,15 @@ struct Tree {
     /// `(path, text)`, the path relative to the root with `/`.
     files: Vec<(String, String)>,
     sources: Vec<Source>,
+    /// What is too large, which a tree in memory cannot tell.
+    large: Vec<Violation>,
 }
 
 impl Tree {
     fn new(files: Vec<(String, String)>) -> Self {
         let rust = files.iter().filter(|(path, _)| path.ends_with(".rs"));
         let sources = rust.map(|(path, text)| Source::new(path, text)).collect();
-        Self { files, sources }
+        Self { files, sources, large: Vec::new() }
     }
 
     /// Reads what git tracks or would track; without git, every file outside `target` and hidden folders.
@@ -68,8 +71,9 @@ impl Tree {
             return Err(format!("{}: no file to check", root.display()));
         }
         // What is no text, or is gone from the disk but not yet from the index, has no lines to judge.
+        let large = size::check(root, &paths);
         let read = |path: String| std::fs::read_to_string(root.join(&path)).ok().map(|text| (path, text));
-        Ok(Self::new(paths.into_iter().filter_map(read).collect()))
+        Ok(Self { large, ..Self::new(paths.into_iter().filter_map(read).collect()) })
     }
 
     fn text(&self, path: &str) -> &str {
@@ -87,6 +91,7 @@ impl Tree {
             words::check(self),
             papers::check(self),
             length::check(self, ALLOW_FILE),
+            self.large.clone(),
         ]
         .concat();
         violations.sort();
