@@ -7,7 +7,7 @@ use std::path::Path;
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let suites = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../../suites");
+    let suites = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap_or_default()).join("suites");
     let mut text = String::new();
     for (suite, name) in [("posix", "POSIX"), ("s3", "S3")] {
         let folder = suites.join(suite);

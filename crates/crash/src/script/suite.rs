@@ -7,9 +7,9 @@ use toml::Spanned;
 
 /// Files of `suites/crash/`, which are part of the program.
 const BUILTIN: &[(&str, &str)] = &[
-    ("applications.toml", include_str!("../../../../suites/crash/applications.toml")),
-    ("files.toml", include_str!("../../../../suites/crash/files.toml")),
-    ("wrong.toml", include_str!("../../../../suites/crash/wrong.toml")),
+    ("applications.toml", include_str!("../../suites/applications.toml")),
+    ("files.toml", include_str!("../../suites/files.toml")),
+    ("wrong.toml", include_str!("../../suites/wrong.toml")),
 ];
 
 /// A workload as a suite has it.

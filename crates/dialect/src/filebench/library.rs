@@ -6,7 +6,7 @@ macro_rules! personalities {
     ($($name:literal)*) => {
         &[$((
             concat!($name, ".f"),
-            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../suites/filebench/", $name, ".f")),
+            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/suites/filebench/", $name, ".f")),
         )),*]
     };
 }

@@ -11,7 +11,7 @@ use super::value::text;
 
 macro_rules! shipped {
     ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../../../devices/", $name, ".toml")))),*]
+        &[$(($name, include_str!(concat!("../../devices/", $name, ".toml")))),*]
     };
 }
 
