@@ -6,6 +6,7 @@
 //! `N passed, N failed, N skipped`.
 
 mod packages;
+mod python;
 mod score;
 mod tests;
 
@@ -75,6 +76,16 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
     Ok(run.score.failed == 0)
 }
 
+/// `cargo xtask python`: the step of the Python module and nothing else.
+pub fn python_chore(root: &Path) -> Result<bool, String> {
+    let deadline = Instant::now() + WHOLE_LIMIT;
+    let mut run = CiRun { root: root.to_path_buf(), deadline, score: Score::default() };
+    python::check(&mut run, true);
+    run.score.skips.iter().for_each(|skip| println!("skipped: {skip}"));
+    println!("{}", run.score.closing_line());
+    Ok(run.score.failed == 0)
+}
+
 /// What is fetched while something else is done.
 struct Installing(JoinHandle<InstallResult>);
 
@@ -110,6 +121,7 @@ impl CiRun {
             tests::perform(self, &suite, &Choice::default());
         }
         self.examples();
+        python::check(self, !options.no_install);
         self.systems();
     }
 
