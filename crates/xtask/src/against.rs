@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::suite::{CaseOutcome, Choice, Ran, Schedule, Suite, TestCase, Tier};
-use crate::{dlio, emulated, examples, guest, objects, shell, systems};
+use crate::{dist, dlio, emulated, examples, guest, objects, shell, systems};
 
 /// Asks fio's test for a line a job, in this file.
 const LINES: &str = "IODYNO_AGAINST_LINES";
@@ -43,6 +43,12 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
     }
     if tool == "release" {
         return examples::with_release_build(root);
+    }
+    match tool.as_str() {
+        "dist" => return dist::against_dist(root, part.as_deref()),
+        "publish" => return dist::against_publish(root),
+        "reproducible" => return dist::against_reproducible(root),
+        _ => {}
     }
     if itself && tool != "fio" {
         return Err("against: --itself: only fio can stand in our place".into());
@@ -106,7 +112,7 @@ fn chosen(root: &Path, tool: &str, part: Option<String>) -> Result<Vec<TestCase>
         known.sort_unstable();
         known.dedup();
         return Err(format!(
-            "no such case is compared with {tool}\n hint: tools are all, aarch64, release, systems, {}",
+            "no such case is compared with {tool}\n hint: tools are all, aarch64, dist, publish, release, reproducible, systems, {}",
             known.join(", ")
         ));
     }

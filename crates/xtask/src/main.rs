@@ -1,4 +1,4 @@
-//! The workspace's chores: `cargo xtask tidy | ci | bless | bench | against | lies | same | fuzz | newer`.
+//! The workspace's chores: `cargo xtask tidy | ci | bless | bench | against | dist | lies | same | fuzz | newer`.
 //!
 //! What a contributor types and what continuous integration runs is the same program, written in the same language
 //! as the rest, so that no shell script drifts away from it. It imports none of our crates: it judges them from
@@ -12,6 +12,7 @@ mod bench;
 mod bless;
 mod ci;
 mod crash;
+mod dist;
 mod dlio;
 mod emulated;
 mod examples;
@@ -41,6 +42,11 @@ usage: cargo xtask CHORE
   against TOOL|all [PART]      the original and ours on the same input, all cases; fio --itself: the original twice;
                                objects: object stores, started for it; release: the README's build, and the examples by it;
                                aarch64: built for that processor, run under an emulator; systems: type-checked for others
+                               dist: what `dist` made, installed and run; publish: the crates as for a registry;
+                               reproducible: two builds of the commit, compared to the byte
+  dist [--target x86_64|aarch64] [--program FILE] [--only KIND,KIND] [--into DIR]
+                               wheel, deb, rpm, tarball, container image, bill of materials, licences, checksums in dist/
+  python                       the Python module's tests and types, by target/debug/iodyno
   crash [--states N]           crash tests of ext4, xfs and btrfs under several mount options, 1000 states each
   lies [N … | honest]          stages the known lies for real: caught or missed, honest twins silent or not
   same BEFORE [AFTER]          whether two builds say the same, over command lines of all dialects
@@ -58,6 +64,8 @@ fn main() -> ExitCode {
         Some("bless") => bless::chore(&root(), rest),
         Some("bench") => bench::chore(&root(), rest),
         Some("against") => against::chore(&root(), rest),
+        Some("python") => ci::python_chore(&root()),
+        Some("dist") => dist::chore(&root(), rest),
         Some("crash") => crash::chore(&root(), rest),
         Some("lies") => lies::chore(&root(), rest),
         Some("same") => same::chore(&root(), rest),
