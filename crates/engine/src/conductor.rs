@@ -441,7 +441,8 @@ struct Watchers<'a> {
 impl<'a> Watchers<'a> {
     /// For a phase whose barrier was opened; with ticks, what is steady goes by them.
     fn new(world: &'a World, context: &'a PhaseContext, ticks: Option<(Ticks, Steadiness)>) -> Self {
-        let (exits, meetings) = (ExitPolicy::new(context), Barriers::new(world, context.phase()));
+        let (exits, meetings) =
+            (ExitPolicy::new(context), Barriers::new(world, context.phase(), &context.shared));
         match ticks {
             Some((ticks, steadiness)) => Watchers { exits, steadiness, meetings, ticks: Some(ticks) },
             None => {

@@ -4,7 +4,7 @@
 //! Workers of a simulated device share one virtual clock, so only one of them can ever do something. What would let a thread
 //! sleep lets such a worker pause instead: for a time of the virtual clock, or until a word in memory changes (`futex`).
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering::Acquire};
@@ -52,10 +52,10 @@ thread_local! {
     static RUNNING: Cell<*const Yielder<(), Pause>> = const { Cell::new(std::ptr::null()) };
     /// Whether somebody woke those who wait for a word since this was last asked.
     static WOKEN: Cell<bool> = const { Cell::new(false) };
-    /// Whether a shared object was changed since this was last asked.
-    static CHANGED: Cell<bool> = const { Cell::new(false) };
-    /// Whether the worker that pauses next waits for such a change.
-    static ASKS: Cell<bool> = const { Cell::new(false) };
+    /// Where shared objects were changed since this was last asked.
+    static CHANGED: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+    /// Where the worker that pauses next waits for such a change; 0: nowhere.
+    static ASKS: Cell<usize> = const { Cell::new(0) };
     /// Where the stack of the worker that paused last ends, nearly.
     static STACK_END: Cell<usize> = const { Cell::new(0) };
     /// What the worker that runs has said it needs in each turn, and how much of that is said.
@@ -93,33 +93,33 @@ pub fn wake() {
     WOKEN.set(true);
 }
 
-/// An object was changed that workers share. On threads of their own they ask again by themselves.
-pub fn shared_changed() {
+/// What workers share was changed. On threads of their own they ask again by themselves.
+pub fn shared_changed<T>(what: &T) {
     if !RUNNING.get().is_null() {
-        CHANGED.set(true);
+        CHANGED.with_borrow_mut(|changed| changed.push(std::ptr::from_ref(what).addr()));
     }
 }
 
-/// Whether one was since this was last asked.
-pub fn has_shared_changed() -> bool {
-    CHANGED.replace(false)
+/// Moves there where anything was changed since this was last asked.
+pub fn move_changed(to: &mut Vec<usize>) {
+    CHANGED.with_borrow_mut(|changed| to.append(changed));
 }
 
-/// The worker that runs pauses next because a shared object does not let it go on.
-pub fn ask_after_change() {
+/// The worker that runs pauses next because what it shares does not let it go on.
+pub fn ask_after_change<T>(what: &T) {
     if !RUNNING.get().is_null() {
-        ASKS.set(true);
+        ASKS.set(std::ptr::from_ref(what).addr());
     }
 }
 
 /// Whether the worker that runs has said so.
 pub fn is_asking() -> bool {
-    ASKS.get()
+    ASKS.get() != 0
 }
 
-/// Whether the worker that paused waits for a shared object.
-pub fn asks_after_change() -> bool {
-    ASKS.replace(false)
+/// Where the worker that paused waits for a change; 0: nowhere.
+pub fn asks_after_change() -> usize {
+    ASKS.replace(0)
 }
 
 /// Bytes of a stack that a worker needs between two pauses, above and below where it paused.

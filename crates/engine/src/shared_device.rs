@@ -6,7 +6,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::atomic::AtomicU64;
@@ -50,8 +50,10 @@ struct Member {
     is_answered: bool,
     /// Until when it pauses at most; `NEVER`: until it is answered.
     until: Tick,
-    /// Whether it goes on as soon as a shared object changes.
-    asks: bool,
+    /// What it goes on with as soon as that changes; 0: nothing.
+    asks: usize,
+    /// What it is listed for as one that asks, perhaps no longer; 0: nothing.
+    listed: usize,
     /// The earliest time that is noted for it; `NEVER`: none is.
     noted: Tick,
     /// What goes on in its place.
@@ -60,12 +62,20 @@ struct Member {
 
 impl Member {
     fn new() -> Self {
-        Member { least: 0, is_answered: false, until: NEVER, asks: false, noted: NEVER, stackless: None }
+        Member {
+            least: 0,
+            is_answered: false,
+            until: NEVER,
+            asks: 0,
+            listed: 0,
+            noted: NEVER,
+            stackless: None,
+        }
     }
 
     /// It waits for nothing any more.
     fn goes_on(&mut self) {
-        (self.least, self.until, self.asks) = (0, NEVER, false);
+        (self.least, self.until, self.asks) = (0, NEVER, 0);
     }
 }
 
@@ -216,6 +226,9 @@ struct Turns<'a> {
     order: u64,
     /// Those who wait for words, in the order in which they began to.
     waiting: Vec<(u32, WaitedWord)>,
+    /// By where it lies, who asks for what workers share; what has changed of it.
+    asking: HashMap<usize, Vec<u32>>,
+    changed: Vec<usize>,
     /// Those who passed the start line and wait for the others.
     line: Vec<u32>,
     /// How far the clock may go, as far as is known.
@@ -257,6 +270,8 @@ impl SharedDevice {
             due: BinaryHeap::new(),
             order: 0,
             waiting: Vec::new(),
+            asking: HashMap::new(),
+            changed: Vec::new(),
             line: Vec::new(),
             horizon: 0,
         };
@@ -297,7 +312,8 @@ impl Turns<'_> {
             while let Some(member) = self.ready.pop_front() {
                 if !self.goes_on_stackless(member) {
                     self.resume(member);
-                    if coroutine::has_shared_changed() {
+                    coroutine::move_changed(&mut self.changed);
+                    if !self.changed.is_empty() {
                         self.ask_again();
                     }
                 }
@@ -393,6 +409,10 @@ impl Turns<'_> {
             Some(Pause::Until(until)) => {
                 let waits = &mut self.device.members.borrow_mut()[member as usize];
                 (waits.until, waits.asks) = (until, coroutine::asks_after_change());
+                if waits.asks != 0 && waits.asks != waits.listed {
+                    waits.listed = waits.asks;
+                    self.asking.entry(waits.asks).or_default().push(member);
+                }
                 if until < waits.noted {
                     waits.noted = until;
                     self.order += 1;
@@ -402,13 +422,23 @@ impl Turns<'_> {
         }
     }
 
-    /// Those whom a shared object did not let go on ask again, at the very time at which it changed.
+    /// Those whom what has changed did not let go on ask again, at the very time at which it changed, in their order.
     fn ask_again(&mut self) {
         let mut members = self.device.members.borrow_mut();
-        for (number, member) in members.iter_mut().enumerate().filter(|(_, member)| member.asks) {
-            member.goes_on();
-            self.ready.push_back(number as u32);
+        let first = self.ready.len();
+        for at in self.changed.drain(..) {
+            for number in self.asking.get_mut(&at).into_iter().flat_map(|asking| asking.drain(..)) {
+                let member = &mut members[number as usize];
+                if member.listed == at {
+                    member.listed = 0;
+                }
+                if member.asks == at {
+                    member.goes_on();
+                    self.ready.push_back(number);
+                }
+            }
         }
+        self.ready.make_contiguous()[first..].sort_unstable();
     }
 
     /// A worker that was answered in time pauses anew before what was noted for it: one time for each is enough. So the

@@ -3,6 +3,7 @@
 //! Waiting is a futex on Linux, short sleeps elsewhere. Nobody waits for a worker that is over, and whoever is told to
 //! stop waits for nobody. It refuses to know other ranks: where there are some, the conductor brings them together.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use iodyno_model::Job;
@@ -72,7 +73,7 @@ const MEETINGS: usize = BarrierPoint::ALL.len();
 
 /// The start line, the meetings, the stop flags, and how many workers each job still has.
 pub struct StartBarrier {
-    mapping: Mapping,
+    mapping: Arc<Mapping>,
     jobs: usize,
     workers: usize,
     /// By job: whether its workers come to each meeting.
@@ -93,7 +94,7 @@ impl StartBarrier {
         let values = (2 * MEETINGS * jobs + all) * size_of::<AtomicU64>();
         let bytes = size_of::<SharedFlags>() + values + (2 * jobs + 3 * all) * size_of::<AtomicU32>();
         let (comes, wanted) = (vec![[false; MEETINGS]; jobs], [0; MEETINGS]);
-        let mapping = Mapping::shared(bytes)?;
+        let mapping = Arc::new(Mapping::shared(bytes)?);
         let barrier = StartBarrier { mapping, jobs, workers: all, comes, wanted, alone: true };
         barrier
             .left()
@@ -168,8 +169,12 @@ impl StartBarrier {
 
     #[inline(always)]
     fn words(&self) -> &SharedFlags {
-        // SAFETY: the mapping is large enough, aligned to pages, zeroed, and holds only atomics.
-        unsafe { &*self.mapping.start().cast::<SharedFlags>() }
+        words(&self.mapping)
+    }
+
+    /// What calls the conductor to look.
+    pub fn bell(&self) -> Bell {
+        Bell(Arc::clone(&self.mapping))
     }
 
     /// Says that this worker is ready, and waits for the start line and then for the end of the job it comes `after`;
@@ -357,8 +362,7 @@ impl StartBarrier {
     }
 
     fn ring(&self) {
-        self.words().bell.fetch_add(1, Ordering::AcqRel);
-        wake(&self.words().bell);
+        ring(self.words());
     }
 
     /// Workers that wait at the line.
@@ -385,6 +389,28 @@ impl StartBarrier {
     pub fn wait_for_ready(&self, known: u32, ns: u64) {
         wait(&self.words().ready, known, ns);
     }
+}
+
+/// What calls the conductor of a phase to look.
+#[derive(Clone, Debug)]
+pub struct Bell(Arc<Mapping>);
+
+impl Bell {
+    pub fn ring(&self) {
+        ring(words(&self.0));
+    }
+}
+
+fn ring(words: &SharedFlags) {
+    words.bell.fetch_add(1, Ordering::AcqRel);
+    wake(&words.bell);
+}
+
+/// The words of a mapping that a [`StartBarrier`] has made.
+#[inline(always)]
+fn words(mapping: &Mapping) -> &SharedFlags {
+    // SAFETY: the mapping is large enough, aligned to pages, zeroed, and holds only atomics.
+    unsafe { &*mapping.start().cast::<SharedFlags>() }
 }
 
 #[cfg(test)]

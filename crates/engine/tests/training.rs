@@ -142,6 +142,19 @@ fn with_a_barrier_every_step_lasts_as_long_as_the_slowest_ones() {
     assert_eq!(together.iter().filter(|ns| **ns == together[0]).count(), 3, "{together:?}");
     let alone = ended(&alone);
     assert!(alone.iter().all(|ns| *ns < together[0]), "{alone:?} {together:?}");
+    // A warm-up, and steps after which state is saved, divide the script and not the barrier.
+    let saved = TrainingInput { barrier: true, saves: vec![7, 50], ..with_warm_up(3) };
+    let [first, rest @ ..] = &of(&saved)[..] else { panic!("three accelerators") };
+    assert!(
+        rest.len() == 2 && rest.iter().all(|each| each.elapsed_ns == first.elapsed_ns),
+        "{first:?} {rest:?}"
+    );
+}
+
+fn with_warm_up(accelerators: u32) -> TrainingInput {
+    let gamma = Size::Gamma { mean_bytes: 60.0, shape: 2.0 };
+    let compute = Lasting { ns: 0, drawn: Some((gamma, 1e7)) };
+    TrainingInput { compute, warm_up: 3, ..input(accelerators, 1, 0) }
 }
 
 #[test]
@@ -150,7 +163,7 @@ fn accelerators_wait_until_their_state_is_saved() {
     let saved = |count: u64| {
         run(&input, |phase| {
             let pause = Operation { time_ns: 500 * MS, ..Operation::control(Verb::Think) }.step("write");
-            let steps = input.save(vec![pause], true);
+            let steps = TrainingInput::save(vec![pause]);
             let script = Script { steps, ..Script::default() };
             let mut job = Job::new(SAVER, "sim", vec![0], Workload::Script(script));
             job.limit.passes = Some(count);

@@ -52,6 +52,7 @@ const WORDS: &[(&str, &str)] = &[
     ("hostfile=FILE", "run on the hosts of this file"),
     ("launcher=NAME", "launcher on the hosts: mpirun, mpiexec, srun, flux, palsrun"),
     ("threads=N", "workers of each task"),
+    ("scale=S", "of a model's tensors so many times the elements are saved"),
     ("text=3", "print the columns of version 3"),
     ("bugs=TOOL", "repeat the original's faults"),
     ("phases=NAMES", "add phases: symlink:link:xattr:chmod:readdir:rename"),
@@ -222,7 +223,7 @@ impl ExtensionOptions {
             Some(("verify-map", path)) => self.verify_map = Some(path.into()),
             Some(("on", device)) => self.on = Some(device.into()),
             Some(("witness", "off")) => self.unwatched = true,
-            Some((name @ ("text" | "bugs" | "phases" | "layout" | "rewrite" | "peers"), value)) => {
+            Some((name @ ("text" | "bugs" | "phases" | "layout" | "rewrite" | "peers" | "scale"), value)) => {
                 self.dialect_words.push((name.into(), value.into()));
             }
             Some(("data", kind @ ("fio" | "unique"))) => {
@@ -267,7 +268,8 @@ impl ExtensionOptions {
 
     /// What the dialect can ask its loader for before it lowers.
     pub fn loader_words(&self) -> Vec<(String, String)> {
-        self.dialect_words.iter().cloned().chain(self.substitution.words()).collect()
+        let on = self.on.iter().map(|device| ("on".to_string(), device.clone()));
+        self.dialect_words.iter().cloned().chain(self.substitution.words()).chain(on).collect()
     }
 
     /// Where the command is to run instead of here.

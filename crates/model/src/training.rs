@@ -30,11 +30,9 @@ pub const SAMPLE: &str = "sample";
 /// Batches that were read, or bytes of them; and those for which there is room.
 const READY: &str = "batches ready";
 const FREE: &str = "room for batches";
-/// Accelerators that have ended their step.
+/// Where accelerators wait for each other after each step, and with those who save before and after their state is saved.
 const BARRIER: &str = "steps ended";
-/// Lanes of the accelerators: one waits until its state is saved, and it was saved.
 const SAVE: &str = "state to save";
-const SAVED: &str = "state saved";
 
 /// How often whoever waits asks again: after this part of the computing time, between the two bounds, ns.
 const ASKED_PART: u64 = 1000;
@@ -130,11 +128,9 @@ pub struct TrainingInput {
     pub item_seeds: Vec<u32>,
     /// Then the samples of each accelerator are.
     pub sample_seeds: Vec<u32>,
-    /// Whether the accelerators of a rank begin each step together, when all have ended the one before: of steps that neither a
-    /// warm-up nor saving divides, since each part of a script would wait as somebody else.
-    #[reflect(key = "")]
+    /// Whether the accelerators of all ranks begin each step together, when all have ended the one before.
     pub barrier: bool,
-    /// Steps after which the accelerators wait for what [`SAVER`] jobs write.
+    /// Steps after which the accelerators of all ranks wait for what [`SAVER`] jobs write.
     #[reflect(key = "")]
     pub saves: Vec<u64>,
     /// How long a step computes.
@@ -190,15 +186,9 @@ impl TrainingInput {
             phase.shared.push(lane(FREE, self.room()));
             phase.jobs.push(self.reader(target, engine));
         }
-        let own = |name: &str, kind| SharedObject { each_rank: true, ..SharedObject::new(name, kind) };
-        if self.has_barrier() {
-            let (most, waiters) = (u64::MAX >> 2, self.accelerators);
-            phase.shared.push(own(BARRIER, SharedKind::Semaphore { initial: 0, most, waiters }));
-        }
-        if !self.saves.is_empty() {
-            let count = self.all_accelerators();
-            phase.shared.extend([SAVE, SAVED].map(|name| own(name, SharedKind::Lanes { count, initial: 0 })));
-        }
+        let barriers = [(BARRIER, self.has_barrier()), (SAVE, !self.saves.is_empty())];
+        let wanted = barriers.into_iter().filter(|(_, is_wanted)| *is_wanted);
+        phase.shared.extend(wanted.map(|(name, _)| SharedObject::new(name, SharedKind::Barrier)));
         phase.jobs.push(self.accelerator(target, engine));
     }
 
@@ -389,8 +379,7 @@ impl TrainingInput {
             };
             steps.extend((cut > before).then(|| self.step(labels, before, cut - before)));
             if self.saves.contains(&cut) {
-                steps.push(self.lane(SAVE, Verb::Post).step("save"));
-                steps.push(self.lane(SAVED, Verb::Wait).step("saved"));
+                steps.extend(["save", "saved"].map(|label| meet(SAVE).step(label)));
             }
             before = cut;
         }
@@ -422,32 +411,25 @@ impl TrainingInput {
         };
         steps.push(self.compute.think(compute));
         if self.has_barrier() {
-            steps.push(self.wait(BARRIER, 1, Verb::Post).step("ended"));
-            steps.push(self.wait(BARRIER, self.accelerators.into(), Verb::Wait).step("barrier"));
+            steps.push(meet(BARRIER).step("barrier"));
         }
         Step { action: Action::Block(steps), repeat, ..Operation::control(Verb::Wait).step(label) }
     }
 
     fn has_barrier(&self) -> bool {
-        self.barrier && self.accelerators > 1 && self.warm_up == 0 && self.saves.is_empty()
+        self.barrier && self.all_accelerators() > 1
     }
 
-    /// The lane of the accelerator itself.
-    fn lane(&self, name: &str, verb: Verb) -> Operation {
-        self.wait(name, 1, verb)
+    /// What a job that saves state does: it waits for the accelerators, writes, and lets them go on.
+    pub fn save(write: Vec<Step>) -> Vec<Step> {
+        let [before, behind] = ["asked to save", "saved"].map(|label| meet(SAVE).step(label));
+        [vec![before], write, vec![behind]].concat()
     }
+}
 
-    /// What a job that saves the state of each accelerator does, or of all of a rank: it waits, writes, and lets them go on.
-    pub fn save(&self, write: Vec<Step>, of_all: bool) -> Vec<Step> {
-        let each = if of_all { self.accelerators } else { 1 };
-        let lane = |name: &str, verb: Verb, label: &str| {
-            let mut operation = self.wait(name, 1, verb);
-            operation.shared.iter_mut().for_each(|shared| shared.lanes = each);
-            Step { repeat: each.into(), ..operation.step(label) }
-        };
-        let before = lane(SAVE, Verb::Wait, "asked to save");
-        [vec![before], write, vec![lane(SAVED, Verb::Post, "saved")]].concat()
-    }
+/// Waiting for all who come to a barrier.
+fn meet(name: &str) -> Operation {
+    Operation { shared: Some(SharedUse::new(name, 1)), ..Operation::control(Verb::Wait) }
 }
 
 fn close() -> Step {

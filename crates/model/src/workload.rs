@@ -350,7 +350,8 @@ pub struct SharedObject {
     pub name: String,
     /// What it is.
     pub kind: SharedKind,
-    /// Whether each rank has one of its own; else no two ranks may use it.
+    /// Whether each rank has one of its own; else no two ranks may use it, unless it is a [barrier](SharedKind::Barrier), which
+    /// then goes over all of them.
     #[reflect(default)]
     pub each_rank: bool,
 }
@@ -382,6 +383,9 @@ pub enum SharedKind {
         #[reflect(default)]
         waiters: u32,
     },
+    /// Whoever waits for it goes on when all have come that do so in this phase; then they come again. Who is over is not
+    /// waited for.
+    Barrier,
     /// Semaphores side by side. Which of them a worker uses, its number and its [use](SharedUse) say.
     Lanes {
         count: u32,

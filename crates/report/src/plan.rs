@@ -198,6 +198,7 @@ fn shared(shared: &SharedObject) -> String {
         SharedKind::Lanes { count, initial } => {
             format!("{count} semaphores side by side, {initial} at the start")
         }
+        SharedKind::Barrier => "barrier".into(),
         SharedKind::Counter => "counter".into(),
         SharedKind::Signal => "signal".into(),
         SharedKind::Done { of, bytes } => {

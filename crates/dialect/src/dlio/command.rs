@@ -19,8 +19,9 @@ macro_rules! workloads {
     };
 }
 
-workloads!("bert_v100" "cosmoflow_a100" "cosmoflow_h100" "cosmoflow_v100" "default" "dlrm" "megatron_deepspeed" "resnet50_a100"
-    "resnet50_h100" "resnet50_tf" "resnet50_v100" "unet3d_a100" "unet3d_h100" "unet3d_v100");
+workloads!("bert_v100" "cosmoflow_a100" "cosmoflow_h100" "cosmoflow_v100" "default" "dlrm" "llama3_1t" "llama3_405b"
+    "llama3_70b" "llama3_8b" "megatron_deepspeed" "resnet50_a100" "resnet50_h100" "resnet50_tf" "resnet50_v100"
+    "unet3d_a100" "unet3d_h100" "unet3d_v100");
 
 /// Hydra's folder of a run.
 const RUN_FOLDER: &str = "./hydra_log/${workload.model}/${now:%Y-%m-%d}-${now:%H-%M-%S}";
@@ -240,12 +241,6 @@ fn workload(words: &Words, loader: &mut dyn Loader) -> Result<(YamlNode, String)
         return Ok((yaml::parse(text, &path)?, format!("built in: {path}")));
     }
     let wrong = Diagnostic::error(&origin, format!("no workload `{name}`"));
-    if let Some(model) = name.strip_prefix("llama3_").or_else(|| name.strip_prefix("llama_")) {
-        let hint = format!(
-            "checkpoints of large models are a command of their own: iodyno checkpoint DIR --model llama3-{model}"
-        );
-        return Err(wrong.hint(hint));
-    }
     let names = WORKLOADS.iter().map(|(name, _)| *name);
     let begins =
         || WORKLOADS.iter().map(|(known, _)| *known).filter(|known| known.starts_with(name.as_str()));

@@ -3,13 +3,13 @@
 //! Checkpoints after steps lie within an epoch: readers go on while the accelerators wait. Of PyTorch's order of samples each
 //! epoch shuffles what the one before it shuffled, by the same seed.
 
-use iodyno_model::dataset::file_name;
+use iodyno_model::dataset::{FileLayout, file_name};
 use iodyno_model::reflect::Reflect as _;
 use iodyno_model::training::SAVER;
 use iodyno_model::{
     Content, Direct, Intent, Item, Items, Job, Journal, Lasting, Measure, Open, OpenMode, Operation, Origin,
-    Payload, Phase, Plan, Prepare, Ranks, Script, Size, Step, Target, TargetKind, TrainingInput, Verb,
-    Workload,
+    Payload, Phase, Plan, Prepare, Ranks, SampleAccess, Script, Size, Step, Target, TargetKind,
+    TrainingInput, Verb, Workload,
 };
 
 use super::data::DlioSet;
@@ -23,11 +23,11 @@ const MAKERS: u32 = 4;
 const WRITE_BYTES: u64 = 16 << 20;
 
 /// What a phase of the plan is to the reader.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DlioPhase {
     pub role: DlioRole,
     pub epoch: u32,
-    /// Steps of each accelerator.
+    /// Steps of each accelerator; of a checkpoint without training, which one it is.
     pub steps: u64,
     /// Steps after which there is a checkpoint within the phase.
     pub saves: Vec<u64>,
@@ -37,18 +37,24 @@ pub struct DlioPhase {
     pub pauses: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DlioRole {
     Generate,
+    #[default]
     Train,
     Evaluate,
     Checkpoint,
+    /// A checkpoint without training is saved, or loaded.
+    Save,
+    Load,
 }
 
 /// A run's plan, and what its phases are.
 pub fn plan(test: &DlioTest) -> (Plan, Vec<DlioPhase>) {
+    let scale = test.states.as_ref().map(|states| states.model.scale).filter(|scale| *scale != 1.0);
+    let scale = scale.map_or(String::new(), |scale| format!(", scale {scale}"));
     let plan = Plan {
-        name: format!("dlio {}", test.model()),
+        name: format!("dlio {}{scale}", test.model()),
         seed: u64::from(test.seed),
         intent: Intent::Device,
         ..Plan::default()
@@ -67,7 +73,11 @@ struct DlioLowering<'a> {
 impl DlioLowering<'_> {
     fn phases(&mut self) {
         let test = self.test;
-        if test.generates {
+        if let Some(states) = &test.states {
+            self.phases = states.fill(&mut self.plan, test);
+            return;
+        }
+        if test.generates && !test.is_simulated {
             self.generate();
         }
         if !test.trains {
@@ -106,8 +116,7 @@ impl DlioLowering<'_> {
         input.warm_up = 0;
         input.compute = test.compute.clone();
         input.saves = test.save_steps().unwrap_or_default();
-        // Where steps are saved in between, they wait for each other there.
-        input.barrier = input.saves.is_empty();
+        input.barrier = true;
         let mut phase = Phase::default();
         let target = self.set(&test.train, false);
         input.fill(&mut phase, target, POSITIONED_CALLS);
@@ -167,6 +176,11 @@ impl DlioLowering<'_> {
         };
         // What cannot be read was refused before.
         let _ = test.file.read_by(&mut input, &test.sample);
+        if test.is_simulated {
+            input.dealt &= input.access != SampleAccess::Stream;
+            (input.access, input.first_sample_bytes) = (SampleAccess::Record, 0);
+            input.record_bytes = self.layout().stored_bytes();
+        }
         match test.settings.count("reader.transfer_size") {
             0 => {}
             bytes => input.transfer_bytes = bytes,
@@ -174,9 +188,29 @@ impl DlioLowering<'_> {
         input
     }
 
-    /// The files of a set: as they are to be made, or as they are found.
+    /// A file whose samples have their mean length.
+    fn layout(&self) -> FileLayout {
+        let bytes = match self.test.sample {
+            Size::Normal { mean_bytes, .. } => mean_bytes as u64,
+            ref size => size.most_bytes().unwrap_or(1),
+        };
+        self.test.file.layout(bytes)
+    }
+
+    /// The files of a set: as they are to be made, or as they are found. Of a simulated device, its part of it.
     fn set(&mut self, set: &DlioSet, makes: bool) -> usize {
         let test = self.test;
+        if test.is_simulated {
+            let target = Target {
+                name: set.folder.clone(),
+                kind: TargetKind::Nothing { bytes: set.files.saturating_mul(self.layout().bytes()) },
+                open: Open::default(),
+                prepare: Prepare::AsItIs,
+                remove: false,
+                origin: test.settings.origin("dataset.data_folder"),
+            };
+            return index_of(&mut self.plan.targets, target);
+        }
         let prefix = test.settings.text("dataset.file_prefix").unwrap_or_default();
         let width = set.subfolders.to_string().len();
         let items = Items {
@@ -229,8 +263,11 @@ impl DlioLowering<'_> {
         }
         let all = self.test.saves_all_ranks();
         let saves = input.saves.iter().map(|step| (epoch, *step)).collect();
-        let mut job = self.saver(saves, |write| input.save(write, !all));
-        job.workers = if all { self.test.threads } else { 1 };
+        let mut job = self.saver(saves, TrainingInput::save);
+        match all {
+            true => job.workers = self.test.threads,
+            false => job.ranks = Ranks::Workers(1),
+        }
         phase.jobs.push(job);
     }
 
@@ -322,7 +359,7 @@ impl DlioLowering<'_> {
     }
 
     fn add(&mut self, role: DlioRole, epoch: u32, name: &str, phase: Phase, saves: Vec<u64>, steps: u64) {
-        let barrier = role == DlioRole::Train && self.test.threads > 1 && saves.is_empty();
+        let barrier = role == DlioRole::Train && self.test.accelerators() > 1;
         self.plan.phases.push(Phase { name: name.into(), ..phase });
         let prepares = self.test.readers == 0 && self.test.preprocess != Lasting::default();
         let batch = match role {

@@ -15,6 +15,7 @@ pub mod options;
 pub mod report;
 pub mod results;
 pub mod settings;
+pub mod states;
 pub mod steps;
 pub mod test;
 pub mod times;
@@ -30,7 +31,7 @@ pub const DIALECT: Dialect = Dialect {
     name: "dlio",
     about: "training input and checkpoints of deep learning (DLIO)",
     drop_in: true,
-    also: &["threads"],
+    also: &["threads", "scale"],
     lower: request,
 };
 

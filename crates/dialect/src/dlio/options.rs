@@ -44,6 +44,15 @@ const DISTRIBUTIONS: Kind = Kind::Word(&[
     Word::new("poisson", "lam"),
 ]);
 
+const DATATYPES: Kind = Kind::Word(&[
+    Word::new("fp16", "2 bytes"),
+    Word::new("bf16", "2 bytes"),
+    Word::new("fp32", "4 bytes"),
+    Word::new("fp64", "8 bytes"),
+    Word::new("int8", "1 byte"),
+    Word::new("uint8", "1 byte"),
+]);
+
 const fn law(name: &'static str) -> Entry {
     key(name, DISTRIBUTIONS, "", "the distribution that the time is drawn from")
 }
@@ -56,6 +65,15 @@ const fn share(name: &'static str) -> Entry {
 const ENTRIES: &[Entry] = &[
     key("model", Kind::Text, "default", "the name of what is trained").also(&["model.name"]).under("model"),
     key("model.type", Kind::Text, "", "the kind of model").ignored("a checkpoint is what its sizes say").under("model"),
+    key("model.parallelism.zero_stage", Kind::Whole(-1, 3), "-1", "which state ZeRO divides over data ranks: 1, 2 the optimiser's, 3 all")
+        .under("model"),
+    key("model.parallelism.data", COUNT, "0", "data ranks of the whole model, where a subset is saved; else the processes say it")
+        .under("model"),
+    key("model.transformer.hidden_size", COUNT, "0", "the width of a transformer, whose checkpoints are saved without training").under("model"),
+    key("model.transformer.ffn_hidden_size", COUNT, "0", "the width of its feed-forward parts").under("model"),
+    key("model.transformer.vocab_size", COUNT, "0", "its vocabulary").under("model"),
+    key("model.transformer.num_attention_heads", COUNT, "0", "its heads").under("model"),
+    key("model.transformer.num_kv_heads", COUNT, "0", "its heads of keys and values").under("model"),
     key("framework", Kind::Word(&[
         Word::new("tensorflow", "its loaders"),
         Word::new("pytorch", "its loaders"),
@@ -201,15 +219,18 @@ const ENTRIES: &[Entry] = &[
     flag("checkpoint.fsync", "False", "a checkpoint is made durable").under("checkpoint"),
     key("checkpoint.checkpoint_mechanism_classname", Kind::Text, "", "a class that writes")
         .refused(NO_PYTHON, "leave it out: files are written as PyTorch does").under("checkpoint"),
-    key("checkpoint.mode", Kind::Text, "default", "how ranks share a checkpoint").refused(ONLY_CHECKPOINTS.0, ONLY_CHECKPOINTS.1)
+    key("checkpoint.mode", Kind::Word(&[
+        Word::new("default", "all processes of the model take part"),
+        Word::new("subset", "the first ones take part, each with what it has among all of them"),
+    ]), "default", "without training: who takes part").under("checkpoint"),
+    key("checkpoint.num_checkpoints_write", ANY, "-1", "without training: checkpoints that are saved").under("checkpoint"),
+    key("checkpoint.num_checkpoints_read", ANY, "-1", "checkpoints that are loaded, the first ones first; their cached pages are dropped")
         .under("checkpoint"),
-    key("checkpoint.num_checkpoints_write", ANY, "-1", "checkpoints without training").refused(ONLY_CHECKPOINTS.0, ONLY_CHECKPOINTS.1)
-        .under("checkpoint"),
-    key("checkpoint.num_checkpoints_read", ANY, "-1", "checkpoints that are read").refused(ONLY_CHECKPOINTS.0, ONLY_CHECKPOINTS.1)
-        .under("checkpoint"),
-    key("checkpoint.time_between_checkpoints", ANY, "-1", "pauses between them").refused(ONLY_CHECKPOINTS.0, ONLY_CHECKPOINTS.1)
-        .under("checkpoint"),
-    key("checkpoint.recovery_rank_shift", Kind::Flag, "False", "another node reads").refused(ONLY_CHECKPOINTS.0, ONLY_CHECKPOINTS.1)
+    key("checkpoint.time_between_checkpoints", Kind::Decimal, "-1", "a pause before each of them, s").under("checkpoint"),
+    flag("checkpoint.recovery_rank_shift", "False", "a process loads what one of the next node has saved; of one node, half of the \
+        processes further").under("checkpoint"),
+    key("checkpoint.model_datatype", DATATYPES, "fp16", "of the model's elements").also(&["model.model_datatype"]).under("checkpoint"),
+    key("checkpoint.optimizer_datatype", DATATYPES, "fp32", "of the optimiser's elements").also(&["model.optimizer_datatype"])
         .under("checkpoint"),
     key("metric.au", Kind::Decimal, "0.9", "the utilisation that is expected, as a fraction").under("metric"),
     key("metric.exclude_start_steps", COUNT, "1", "first steps of a block that do not count for the utilisation").under("metric"),
@@ -221,9 +242,6 @@ const ENTRIES: &[Entry] = &[
     key("profiling.iostat_devices", Kind::List, "", "whose devices").ignored("what the devices did is in every run: --also json=FILE")
         .under("profiling"),
 ];
-
-const ONLY_CHECKPOINTS: (&str, &str) =
-    ("checkpoints of large models without training are a command of their own", "iodyno checkpoint");
 
 const FORMATS: &[Word] = &[
     Word::new("npz", "NumPy's archive, read whole"),

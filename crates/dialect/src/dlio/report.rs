@@ -12,6 +12,7 @@ use iodyno_report::{Output, Reporter};
 
 use super::lower::{DlioPhase, DlioRole};
 use super::results::{EpochTimes, GIB, MachineTexts, PYTHON, PhaseTimes, Results, blank, time};
+use super::states::StateTimes;
 use super::test::DlioTest;
 
 /// A data set so many times as large as the memory needs no look at the cache. Source: MLPerf Storage rules 2.0.
@@ -44,6 +45,7 @@ pub struct Report {
     /// Of the phase that runs.
     times: PhaseTimes,
     epochs: BTreeMap<u32, EpochTimes>,
+    states: Vec<StateTimes>,
     /// When the last phase ended, ns since 1970.
     ended_unix_ns: u64,
     /// The largest share of the processors that readers took, percent.
@@ -87,12 +89,17 @@ impl Report {
         self.say(LogLevel::Output, &format!("{} {text}", time(at_unix_ns, self.context.east_s)), output)
     }
 
+    fn is_simulated(&self) -> bool {
+        self.context.test.is_simulated
+    }
+
     fn results(&self) -> Results<'_> {
         Results {
             test: &self.context.test,
             start: &self.start,
             machine: &self.context.machine,
             epochs: &self.epochs,
+            states: &self.states,
             ended_unix_ns: self.ended_unix_ns,
             east_s: self.context.east_s,
         }
@@ -115,6 +122,9 @@ impl Report {
         }
         if test.trains {
             self.told_size(output)?;
+        }
+        for line in test.states.iter().flat_map(|states| states.lines()) {
+            self.tell(now, &line, output)?;
         }
         output.out.flush()
     }
@@ -147,6 +157,9 @@ impl Report {
             "Total amount of data each host will consume is {set} GB; each host has [{memories}] GB memory"
         );
         self.say(LogLevel::Output, &size, output)?;
+        if self.is_simulated() {
+            return Ok(());
+        }
         if set <= memory {
             let warning = "The amount of dataset is smaller than the host memory; data might be cached after the first epoch. \
                            Increase the size of dataset to eliminate the caching effect!!!";
@@ -185,12 +198,15 @@ impl Report {
         let mut times = blank(&self.context.test, &phase);
         times.ranks = known.ranks;
         times.elapsed_ns = record.elapsed_ns;
-        times.line_unix_ns = if known.line_unix_ns > 0 { known.line_unix_ns } else { self.ended_unix_ns };
+        // The clock of a simulated device goes on where the phase before ended.
+        let is_told = known.line_unix_ns > 0 && !self.is_simulated();
+        times.line_unix_ns = if is_told { known.line_unix_ns } else { self.ended_unix_ns };
         self.ended_unix_ns = times.line_unix_ns + record.elapsed_ns;
         if phase.role == DlioRole::Train {
             self.busy_percent = self.busy_percent.max(busy_percent(record, self.start.machine.cpus));
         }
         match phase.role {
+            DlioRole::Save | DlioRole::Load => self.told_state(&phase, record, output)?,
             DlioRole::Generate => {
                 self.tell(self.start.at_unix_ns, "Starting data generation", output)?;
                 self.tell(self.ended_unix_ns, "Generation done", output)?;
@@ -230,6 +246,26 @@ impl Report {
             &format!("Starting checkpoint {block} after total step {steps} for epoch {epoch}"),
             output,
         )
+    }
+
+    /// A checkpoint that was saved or loaded without training.
+    fn told_state(
+        &mut self,
+        phase: &DlioPhase,
+        record: &PhaseRecord,
+        output: &mut Output<'_>,
+    ) -> io::Result<()> {
+        let began = record.jobs.first().map(|job| job.began_unix_ns);
+        let line = began.filter(|_| !self.is_simulated()).unwrap_or(self.ended_unix_ns - record.elapsed_ns);
+        let Some(times) = StateTimes::of(phase, line, record) else { return Ok(()) };
+        self.ended_unix_ns = line + record.elapsed_ns;
+        let loaded = self.states.iter().filter(|one| one.role == DlioRole::Save).count() as u64;
+        let step = if times.role == DlioRole::Save { times.number } else { loaded };
+        let [began, ended] = times.lines(step);
+        self.tell(line, &began, output)?;
+        self.tell(line + times.record.longest_ns, &ended, output)?;
+        self.states.push(times);
+        Ok(())
     }
 
     fn told_training(
@@ -318,7 +354,7 @@ impl Report {
     }
 
     fn ended(&mut self, output: &mut Output<'_>) -> io::Result<()> {
-        if !self.context.test.trains || self.epochs.is_empty() {
+        if self.epochs.is_empty() && self.states.is_empty() {
             return output.out.flush();
         }
         let results = self.results();
@@ -334,7 +370,8 @@ impl Report {
             self.write(&format!("{rank}_output.json"), &json(results.of_rank(rank)), output)?;
         }
         self.tell(self.ended_unix_ns, &format!("Saved outputs in {}", self.context.test.output), output)?;
-        self.say(LogLevel::Output, "Averaged metric over all epochs", output)?;
+        let over = if self.states.is_empty() { "epochs" } else { "checkpoints" };
+        self.say(LogLevel::Output, &format!("Averaged metric over all {over}"), output)?;
         for line in results.metric_lines() {
             self.say(LogLevel::Metric, &line, output)?;
         }
@@ -348,6 +385,7 @@ impl Report {
         if !self.context.talks {
             return Ok(());
         }
+        let is_simulated = self.is_simulated();
         let latest = self.epochs.iter().filter_map(|(epoch, times)| Some((*epoch, times.train.latest()?)));
         let Some((epoch, (rank, load, whole))) =
             latest.max_by(|(_, one), (_, other)| one.1.total_cmp(&other.1))
@@ -361,6 +399,7 @@ impl Report {
             busy if busy >= BUSY_PERCENT => {
                 format!("readers took {busy:.0} % of the processors, which limit")
             }
+            _ if is_simulated => "the simulated device limits".into(),
             _ => "the storage or the way to it limits: processors were free".into(),
         };
         let text = format!(

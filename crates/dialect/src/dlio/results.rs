@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use iodyno_model::RunStart;
 
 use super::lower::DlioPhase;
+use super::states::{self, StateTimes};
 use super::steps::{AcceleratorSteps, BlockTimes};
 use super::test::DlioTest;
 use crate::date::stamp;
@@ -95,6 +96,8 @@ pub struct Results<'a> {
     pub start: &'a RunStart,
     pub machine: &'a MachineTexts,
     pub epochs: &'a BTreeMap<u32, EpochTimes>,
+    /// Checkpoints without training.
+    pub states: &'a [StateTimes],
     /// When the run ended, ns since 1970.
     pub ended_unix_ns: u64,
     pub east_s: i64,
@@ -118,7 +121,7 @@ impl Results<'_> {
     }
 
     fn is_cached(&self) -> bool {
-        self.host_bytes() <= self.memory_bytes()
+        !self.test.is_simulated && self.host_bytes() <= self.memory_bytes()
     }
 
     fn per_host(&self, value: impl Fn() -> JsonTree) -> JsonTree {
@@ -146,6 +149,9 @@ impl Results<'_> {
             .push("data_size_per_host_GB", self.host_bytes() / GIB)
             .push("epochs", self.epochs.len() as u64)
             .push("end", time(self.ended_unix_ns, self.east_s));
+        if let Some(states) = self.test.states.as_ref().filter(|states| states.model.scale != 1.0) {
+            summary.push("scale", states.model.scale);
+        }
         summary
     }
 
@@ -159,6 +165,10 @@ impl Results<'_> {
 
     fn metric(&self) -> JsonTree {
         let mut metric = JsonTree::Object(Vec::new());
+        if let Some(of) = &self.test.states {
+            states::push_metric(&mut metric, of, self.states);
+            return metric;
+        }
         let train: Vec<(f64, f64)> = self.epochs.values().map(|epoch| epoch.train.of_all()).collect();
         self.push_metric(&mut metric, "train", &train);
         if self.test.evaluates {
@@ -201,6 +211,11 @@ impl Results<'_> {
         let eval: Vec<_> = self.epochs.values().filter_map(|epoch| epoch.eval.as_ref()).collect();
         let eval: Vec<(f64, f64)> = eval.into_iter().map(PhaseTimes::of_all).collect();
         let rule = "=".repeat(58);
+        if let Some(of) = &self.test.states {
+            let count = format!("Number of Simulated Accelerators: {} ", self.test.accelerators());
+            let before = [rule.clone(), count].into_iter().chain(of.scale_line());
+            return before.chain(states::metric_lines(self.states)).chain([rule]).collect();
+        }
         let mb = self.test.record_bytes / MIB;
         let of = |each: &[(f64, f64)]| {
             let (utilised, rates): (Vec<f64>, Vec<f64>) = each.iter().copied().unzip();
@@ -236,6 +251,10 @@ impl Results<'_> {
     /// When epochs, blocks, evaluations and checkpoints began and ended.
     pub fn per_epoch(&self) -> JsonTree {
         let mut tree = JsonTree::Object(Vec::new());
+        if let Some(of) = &self.test.states {
+            tree.push("1", self.states_of_epoch(of.model.scale));
+            return tree;
+        }
         for (epoch, times) in self.epochs {
             let train = &times.train;
             let span = |from_s: f64, to_s: f64| self.span(train.line_unix_ns, from_s, to_s);
@@ -260,6 +279,19 @@ impl Results<'_> {
             tree.push(&epoch.to_string(), node);
         }
         tree
+    }
+
+    /// When checkpoints were saved and loaded.
+    fn states_of_epoch(&self, scale: f64) -> JsonTree {
+        let mut node = JsonTree::Object(Vec::new());
+        for one in self.states {
+            let name = format!("{}{}", one.word("save_ckpt", "load_ckpt"), one.number);
+            node.push(&name, self.span(one.line_unix_ns, 0.0, one.seconds()));
+        }
+        if scale != 1.0 {
+            node.push("scale", scale);
+        }
+        node
     }
 
     fn span(&self, line_unix_ns: u64, from_s: f64, to_s: f64) -> JsonTree {
@@ -353,7 +385,7 @@ pub fn blank(test: &DlioTest, phase: &DlioPhase) -> PhaseTimes {
 }
 
 /// The mean, and the standard deviation of all (not of a sample).
-fn spread(values: &[f64]) -> (f64, f64) {
+pub fn spread(values: &[f64]) -> (f64, f64) {
     let count = values.len().max(1) as f64;
     let sum = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, |sum, value| sum + value);
     let mean = sum(&mut values.iter().copied()) / count;

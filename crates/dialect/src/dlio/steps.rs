@@ -12,7 +12,7 @@ pub struct StepTimes {
     pub compute_s: f64,
     /// Loading and computing.
     pub whole_s: f64,
-    /// When it ended, after the start line; and when all of its rank had.
+    /// When it ended, after the start line.
     pub ended_s: f64,
 }
 
@@ -80,8 +80,8 @@ impl AcceleratorSteps {
         block.ended_s = at_s;
         self.since_s = at_s;
         self.taken += 1;
-        // The barrier's two, the end of the step itself, and of a checkpoint two more.
-        self.behind = 1 + 2 * u32::from(phase.barrier) + 2 * u32::from(phase.saves.contains(&self.taken));
+        // The barrier, the end of the step itself, and of a checkpoint two more.
+        self.behind = 1 + u32::from(phase.barrier) + 2 * u32::from(phase.saves.contains(&self.taken));
     }
 
     fn take_behind(&mut self, at_s: f64, phase: &DlioPhase) {

@@ -10,6 +10,7 @@ use iodyno_model::{Diagnostic, Lasting, Origin, Size, TrainingInput};
 use super::command::DlioConfig;
 use super::data::DlioSet;
 use super::settings::{Settings, lengths};
+use super::states::DlioStates;
 use crate::Loader;
 
 /// Epochs of one run: each is a phase of the plan.
@@ -36,6 +37,8 @@ pub struct DlioTest {
     pub trains: bool,
     pub evaluates: bool,
     pub checkpoints: bool,
+    /// Whether the run is on a simulated device, which has no files: samples lie one after the other.
+    pub is_simulated: bool,
     pub epochs: u32,
     /// What files hold, and the length of a sample.
     pub file: SampleFile,
@@ -58,6 +61,10 @@ pub struct DlioTest {
     pub output: String,
     pub log: String,
     pub warnings: Vec<String>,
+    /// Checkpoints that are saved and loaded without training; none: something else is done.
+    pub states: Option<DlioStates>,
+    /// Ranks of a machine.
+    pub on_node: u32,
 }
 
 /// In which order something is taken.
@@ -155,6 +162,7 @@ pub fn judge(config: &DlioConfig, loader: &mut dyn Loader) -> Result<DlioTest, V
         trains: settings.flag("workflow.train"),
         evaluates: settings.flag("workflow.evaluation"),
         checkpoints: settings.flag("workflow.checkpoint"),
+        is_simulated: loader.also("on").is_some(),
         epochs: settings.count("train.epochs") as u32,
         file,
         sample,
@@ -175,8 +183,10 @@ pub fn judge(config: &DlioConfig, loader: &mut dyn Loader) -> Result<DlioTest, V
     judge.loading(&mut test);
     test.train = judge.set(&test, true);
     test.valid = judge.set(&test, false);
+    test.on_node = loader.world().on_node(0).max(1);
+    test.states = judge.states(&test, loader);
     judge.work(&test);
-    if judge.wrong.is_empty() {
+    if judge.wrong.is_empty() && test.states.is_none() {
         judge.found(&mut test, loader);
     }
     if !judge.wrong.is_empty() {
@@ -338,7 +348,8 @@ impl DlioJudge<'_> {
         let is_stream = test.file.kind == DatasetFormat::Tfrecord && test.file.samples > 1;
         // TensorFlow's loader has one reader at least.
         test.readers = if test.is_tensorflow() { threads.max(1) } else { threads };
-        test.prefetch = match (is_stream, ahead.div_ceil(threads.max(1))) {
+        // On a device each reader has batches of its own.
+        test.prefetch = match (is_stream && !test.is_simulated, ahead.div_ceil(threads.max(1))) {
             (true, _) => ahead.max(1),
             (false, 0) => 2,
             (false, each) => each,
@@ -371,11 +382,15 @@ impl DlioJudge<'_> {
 
     /// Whether there is anything to do, and enough for it.
     fn work(&mut self, test: &DlioTest) {
-        if !test.trains && !test.generates {
+        if test.states.is_some() {
+            return;
+        }
+        // What is wrong with checkpoints was said.
+        if !test.trains && !test.generates && self.wrong.is_empty() {
             self.refuse(
                 "workflow.train",
                 "nothing to do: neither workflow.train nor workflow.generate_data",
-                "++workload.workflow.train=True, or ++workload.workflow.generate_data=True",
+                "++workload.workflow.train=True, or ++workload.workflow.generate_data=True; workload=llama3_8b saves checkpoints",
             );
         }
         if test.accelerators() > ACCELERATORS_MOST {
@@ -384,6 +399,15 @@ impl DlioJudge<'_> {
                 format!("{} accelerators", test.accelerators()),
                 format!("at most {ACCELERATORS_MOST}"),
             );
+        }
+        if !test.generates && !test.is_simulated && !self.settings.flag("dataset.keep_files") {
+            let what = "this run makes no data set, and one that was there before is not removed";
+            let hint = "++workload.workflow.generate_data=True, or leave it out";
+            self.refuse("dataset.keep_files", what, hint);
+        }
+        if !test.trains && test.is_simulated {
+            let what = "a simulated device keeps no data, so that none is made for it";
+            self.refuse("workflow.generate_data", what, "++workload.workflow.train=True");
         }
         if !test.trains {
             return;
@@ -449,12 +473,6 @@ impl DlioJudge<'_> {
                 what,
                 "iodyno checkpoint, or pipeline_parallelism: 1",
             );
-        }
-        if test.checkpoints && every > 0 && test.ranks > 1 && !test.saves_all_ranks() {
-            let what =
-                "under a launcher other ranks do not wait in the middle of an epoch for the one that writes";
-            let hint = "checkpoint.type: all_ranks, checkpoints after epochs, or --also threads=N without a launcher";
-            self.refuse("checkpoint.steps_between_checkpoints", what, hint);
         }
     }
 }

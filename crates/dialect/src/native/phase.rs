@@ -57,6 +57,7 @@ fn shared(entry: &Entry, wrong: &Wrong) -> SharedObject {
         kinds.push(SharedKind::Requests(Box::new(asked)));
     }
     kinds.extend(fields.get("weights", whole_number).map(|most| SharedKind::Weights { most }));
+    kinds.extend(fields.get("barrier", flag).map(|_| SharedKind::Barrier));
     kinds.extend(fields.get("counter", flag).map(|_| SharedKind::Counter));
     kinds.extend(fields.get("signal", flag).map(|_| SharedKind::Signal));
     if let Some(of) = fields.get("done", list(text)) {
@@ -64,7 +65,7 @@ fn shared(entry: &Entry, wrong: &Wrong) -> SharedObject {
     }
     if kinds.len() != 1 {
         let hint = "say exactly one of tokens = RATE, semaphore = START, lanes = COUNT, weights = AHEAD, counter = true, \
-                    signal = true, done = [LABEL], servers = COUNT, requests = COUNT";
+                    signal = true, barrier = true, done = [LABEL], servers = COUNT, requests = COUNT";
         wrong.error(fields.origin(), format!("shared object `{}` must be one thing", entry.name), hint);
     }
     fields.unknown();

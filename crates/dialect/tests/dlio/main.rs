@@ -154,6 +154,39 @@ fn golden_plans() {
     golden("golden/dlio/plans.txt", &found);
 }
 
+/// Each process of a model has its files, and each checkpoint its folder.
+#[test]
+fn golden_plans_of_states() {
+    let mut found = String::new();
+    for (line, threads) in [
+        (
+            "workload=llama3_8b ++workload.checkpoint.num_checkpoints_write=2 ++workload.checkpoint.num_checkpoints_read=1 \
+             ++workload.checkpoint.recovery_rank_shift=True",
+            "2",
+        ),
+        (
+            "workload=llama3_405b ++workload.checkpoint.mode=subset ++workload.checkpoint.num_checkpoints_write=1 \
+             ++workload.checkpoint.num_checkpoints_read=0 ++workload.checkpoint.fsync=False",
+            "1",
+        ),
+    ] {
+        let mut world = World::default();
+        world.also = vec![("threads".into(), threads.into()), ("scale".into(), "0.001".into())];
+        found += &format!("$ threads={threads},scale=0.001 dlio {line}\n{}\n", printed(line, &mut world));
+    }
+    golden("golden/dlio/states.txt", &found);
+}
+
+#[test]
+fn a_scale_is_that_of_a_model() {
+    let with = |scale: &str, line: &str| {
+        let mut world = World { also: vec![("scale".into(), scale.into())], ..World::default() };
+        refused(line, &mut world)
+    };
+    assert!(with("2", "workload=llama3_8b").contains("at most 1"));
+    assert!(with("0.1", "workload=default").contains("only checkpoints of transformers"));
+}
+
 #[test]
 fn wrong_configurations_have_one_message_with_its_place_and_a_hint() {
     let mut found = String::new();
@@ -179,7 +212,14 @@ fn wrong_configurations_have_one_message_with_its_place_and_a_hint() {
         "workload=default ++workload.reader.batch_size=100",
         "workload=default ++workload.workflow.train=False",
         "workload=default ++workload.train.computation_time={type:gamma}",
-        "workload=default ++workload.checkpoint.mode=subset",
+        "workload=default ++workload.checkpoint.mode=half",
+        "workload=llama3_8b ++workload.checkpoint.num_checkpoints_write=0 ++workload.checkpoint.num_checkpoints_read=0",
+        "workload=llama3_8b ++workload.workflow.train=True",
+        "workload=llama3_70b",
+        "workload=llama3_8b ++workload.model.transformer.ffn_hidden_size=0",
+        "workload=llama3_8b ++workload.model.parallelism.zero_stage=4",
+        "workload=unet3d_h100 ++workload.dataset.keep_files=False",
+        "workload=llama_8b_zero3",
         "workload=default hydra.run.dir=${workload.modell}",
         "workload=default ++train.epochs=2",
         "workload=default --multirun",
@@ -246,6 +286,10 @@ fn every_built_in_workload_is_lowered_or_says_why_not() {
         let line = format!("workload={name} ++workload.workflow.generate_data=True");
         match request(&line, &mut World::default()) {
             Request::Run(run) => assert!(run.plan.phases.len() > 1, "{name}"),
+            // Only checkpoints are theirs.
+            Request::Refuse { err, .. } if name.starts_with("llama3") => {
+                assert!(err.contains("a transformer is not trained here"), "{name}: {err}")
+            }
             Request::Refuse { err, .. } => {
                 assert!(["dlrm", "megatron_deepspeed", "bert_v100"].contains(name), "{name}: {err}")
             }

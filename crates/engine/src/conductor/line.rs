@@ -9,7 +9,7 @@ use crate::signal;
 use crate::world::rank_share::part;
 use crate::world::worker_group::WorkerGroup;
 use crate::world::{BrokenWorld, World};
-use iodyno_model::{Diagnostic, Job, Phase, Stop};
+use iodyno_model::{Diagnostic, Job, Phase, SharedKind, SharedObject, Stop};
 
 /// How long the news of the start may take, ns: at least, more for each rank on the fullest node, and at most.
 const NEWS_NS: (u64, u64, u64) = (5_000_000, 500_000, 500_000_000);
@@ -105,10 +105,21 @@ pub fn check(world: &World, plan: &iodyno_model::Plan) -> Vec<Diagnostic> {
         );
     }
     for phase in &plan.phases {
-        let shared = phase.shared.iter().find(|shared| !shared.each_rank);
+        let own = |shared: &&SharedObject| !shared.each_rank && shared.kind != SharedKind::Barrier;
+        let shared = phase.shared.iter().find(own);
         if let (Some(shared), Some(job)) = (shared, spread(world, phase)) {
             let what = format!("phase {}: `{}` cannot be shared", phase.name, shared.name);
             refuse(&job.origin, what, "give each worker its own rate, or run it on one rank");
+        }
+        let common =
+            phase.shared.iter().find(|shared| !shared.each_rank && shared.kind == SharedKind::Barrier);
+        let at_end = phase.jobs.iter().find(|job| job.limit.wear_out || job.finish.barrier);
+        if let (Some(shared), Some(job)) = (common, at_end) {
+            let what = format!(
+                "phase {}: `{}` and a barrier at the end cannot both be kept",
+                phase.name, shared.name
+            );
+            refuse(&job.origin, what, "leave out one of them");
         }
         for job in &phase.jobs {
             if job.limit.steady.is_some() {

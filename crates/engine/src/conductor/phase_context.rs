@@ -76,7 +76,7 @@ pub(crate) struct PhaseContext {
     passed: Vec<u64>,
     /// By job: the rate of each worker that is a part of an earlier phase's, operations per second.
     rates: Vec<Option<f64>>,
-    shared: SharedObjects,
+    pub(super) shared: SharedObjects,
     pub(super) journals: Option<Journals>,
     pub(super) findings: WorkerFindings,
     /// The last tick of virtual clocks that was told of; 0 before the first.
@@ -131,6 +131,7 @@ impl PhaseContext {
         let ends = ends.collect::<Result<_, _>>()?;
         let lengths = phase.jobs.iter().map(|job| made_lengths(checked, job)).collect::<Result<_, _>>()?;
         let barrier = StartBarrier::new(&workers).map_err(|errno| Failure::call("mmap", errno))?;
+        let bell = (!world.is_alone()).then(|| barrier.bell());
         Ok(PhaseContext {
             plan: Arc::clone(plan),
             phase: index,
@@ -159,7 +160,7 @@ impl PhaseContext {
             ends,
             passed: phase.jobs.iter().map(|job| passed(plan, phase, job, earlier)).collect(),
             rates: phase.jobs.iter().map(|job| rate(job, earlier)).collect::<Result<_, _>>()?,
-            shared: shared(world, checked, phase, &fresh)?,
+            shared: shared(world, checked, phase, &fresh)?.over_ranks(bell),
         })
     }
 

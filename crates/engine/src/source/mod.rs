@@ -33,6 +33,7 @@ pub mod script;
 pub mod segments;
 pub mod shared;
 pub mod sizes;
+pub(crate) mod step_barrier;
 #[cfg(test)]
 mod testing;
 pub mod trace;

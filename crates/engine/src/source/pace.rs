@@ -136,7 +136,12 @@ impl Pacer {
             if wanted.of.is_some() {
                 return Err(Failure::new(format!("`{}`: a pace has no steps to count by", wanted.name)));
             }
-            gates.push((super::object(context, wanted)?, wanted.clone()));
+            let object = super::object(context, wanted)?;
+            if object.is_barrier() {
+                return Err(Failure::new(format!("`{}`: a pace has no barrier", wanted.name))
+                    .hint("wait for it in a step"));
+            }
+            gates.push((object, wanted.clone()));
         }
         let has_floor = each(&pace.rate_least).iter().any(|rate| **rate != Rate::Unlimited);
         let window_ns = if pace.rate_window_ns > 0 { pace.rate_window_ns } else { WINDOW_NS };

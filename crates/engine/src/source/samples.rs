@@ -1,31 +1,95 @@
 //! Which items samples of training input lie in, reader by reader, in their order.
 //!
 //! Shuffles are those of NumPy's `RandomState`, so that a seed means what it means to DLIO. Source: Matsumoto, Nishimura,
-//! "Mersenne twister", 1998; Fisher and Yates from the end, each draw masked and repeated while it is too large. A reader
-//! keeps the items of its own batches only. Draws nothing while the phase runs.
+//! "Mersenne twister", 1998; Fisher and Yates from the end, each draw masked and repeated while it is too large. What nobody
+//! shuffles is computed; a list that is shuffled is made once for all who read by it. Draws nothing while the phase runs.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use iodyno_model::SampleOrder;
 
+/// A list in the order that seeds have shuffled it to: of so many numbers, an accelerator's samples or, without one, items.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct ListKey {
+    count: u64,
+    /// Whose samples, among how many accelerators, and whether they are dealt in turn.
+    of: Option<(u32, u32, bool)>,
+    seeds: Vec<u32>,
+}
+
+type List = Arc<[u32]>;
+
+/// The shuffled lists of a phase.
+#[derive(Clone, Debug, Default)]
+pub struct SampleLists(Arc<Mutex<HashMap<ListKey, Arc<OnceLock<List>>>>>);
+
+impl SampleLists {
+    /// That list, which whoever asks first makes while those who ask for others go on.
+    fn shuffled(&self, key: ListKey, make: impl FnOnce() -> Vec<u32>) -> List {
+        let seeds = key.seeds.clone();
+        let place = {
+            let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(lists.entry(key).or_default())
+        };
+        let list = place.get_or_init(|| {
+            let mut list = make();
+            seeds.iter().for_each(|seed| Twister::new(*seed).shuffle(&mut list));
+            list.into()
+        });
+        Arc::clone(list)
+    }
+}
+
 /// The samples of one reader.
 pub struct Samples {
-    numbers: Box<[u32]>,
+    share: SampleShare,
+    /// The items by their numbers, and the accelerator's samples by theirs, where they are shuffled.
+    items: Option<List>,
+    own: Option<List>,
     per_item: u64,
-    next: usize,
+    batch: u64,
+    readers: u64,
+    /// The batch of the next sample, its place in it, and behind which batch there is no more.
+    number: u64,
+    place: u64,
+    end: u64,
 }
 
 impl Samples {
     /// Of the reader with this number, counted over all accelerators.
-    pub fn new(order: &SampleOrder, worker: u32) -> Samples {
+    pub fn new(order: &SampleOrder, worker: u32, lists: &SampleLists) -> Samples {
         let readers = order.readers.max(1);
         let (accelerator, reader) = (worker / readers % order.accelerators.max(1), worker % readers);
-        let own = share(order, accelerator);
-        let batch = order.batch.max(1) as usize;
-        let index = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-        let (first, end) = (index(order.first), index(order.first.saturating_add(order.steps)));
-        let batches = (first.saturating_add(reader as usize)..end).step_by(readers as usize);
-        let places = batches.flat_map(|number| number * batch..(number + 1) * batch);
-        let numbers = places.filter_map(|place| own.get(place % own.len().max(1)).copied()).collect();
-        Samples { numbers, per_item: order.per_item.max(1), next: 0 }
+        let (share, per_item) = (SampleShare::of(order, accelerator), order.per_item.max(1));
+        let items = (!order.item_seeds.is_empty()).then(|| {
+            let key = ListKey {
+                count: order.samples.div_ceil(per_item),
+                of: None,
+                seeds: order.item_seeds.clone(),
+            };
+            let count = key.count;
+            lists.shuffled(key, || (0..count).map(|item| item as u32).collect())
+        });
+        let own = (!order.sample_seeds.is_empty()).then(|| {
+            let key = ListKey {
+                count: order.samples,
+                of: Some((accelerator, order.accelerators, order.dealt)),
+                seeds: order.sample_seeds.clone(),
+            };
+            lists.shuffled(key, || (0..share.count).map(|index| share.sample(index) as u32).collect())
+        });
+        Samples {
+            share,
+            items,
+            own,
+            per_item,
+            batch: order.batch.max(1).into(),
+            readers: readers.into(),
+            number: order.first.saturating_add(reader.into()),
+            place: 0,
+            end: order.first.saturating_add(order.steps),
+        }
     }
 
     /// The item of the next sample; none: there is no more.
@@ -34,9 +98,24 @@ impl Samples {
     }
 
     fn next_sample(&mut self) -> Option<u64> {
-        let number = self.numbers.get(self.next).copied().map(u64::from);
-        self.next += 1;
-        number
+        if self.number >= self.end || self.share.count == 0 {
+            return None;
+        }
+        let index = (self.number * self.batch + self.place) % self.share.count;
+        self.place += 1;
+        if self.place == self.batch {
+            (self.number, self.place) = (self.number + self.readers, 0);
+        }
+        let sample = match &self.own {
+            Some(list) => u64::from(list[index as usize]),
+            None => self.share.sample(index),
+        };
+        Some(match &self.items {
+            Some(list) => {
+                u64::from(list[(sample / self.per_item) as usize]) * self.per_item + sample % self.per_item
+            }
+            None => sample,
+        })
     }
 }
 
@@ -49,8 +128,8 @@ pub struct SamplePlaces {
 }
 
 impl SamplePlaces {
-    pub fn new(order: &SampleOrder, worker: u32, record_bytes: u64, first_byte: Option<u64>) -> SamplePlaces {
-        SamplePlaces { samples: Samples::new(order, worker), record_bytes, first_byte }
+    pub fn new(samples: Samples, record_bytes: u64, first_byte: Option<u64>) -> SamplePlaces {
+        SamplePlaces { samples, record_bytes, first_byte }
     }
 
     /// The offset of the next sample; none: there is no more.
@@ -63,24 +142,30 @@ impl SamplePlaces {
     }
 }
 
-/// An accelerator's samples, in the order in which it takes them.
-fn share(order: &SampleOrder, accelerator: u32) -> Vec<u32> {
-    let per_item = order.per_item.max(1);
-    // Items that nobody shuffles lie as they are numbered.
-    let shuffled = (!order.item_seeds.is_empty()).then(|| {
-        let mut items: Vec<u32> = (0..order.samples.div_ceil(per_item)).map(|item| item as u32).collect();
-        order.item_seeds.iter().for_each(|seed| Twister::new(*seed).shuffle(&mut items));
-        items
-    });
-    let (number, all) = (u64::from(accelerator), u64::from(order.accelerators.max(1)));
-    let each = order.samples.div_ceil(all);
-    let mut own: Vec<u64> = match order.dealt {
-        true => (number..order.samples).step_by(all as usize).collect(),
-        false => (number * each..((number + 1) * each).min(order.samples)).collect(),
-    };
-    order.sample_seeds.iter().for_each(|seed| Twister::new(*seed).shuffle(&mut own));
-    let item = |number: u64| shuffled.as_ref().map_or(number, |items| u64::from(items[number as usize]));
-    own.into_iter().map(|sample| (item(sample / per_item) * per_item + sample % per_item) as u32).collect()
+/// The samples of an accelerator before anybody shuffles them.
+#[derive(Clone, Copy, Debug)]
+struct SampleShare {
+    first: u64,
+    /// From one to the next.
+    step: u64,
+    count: u64,
+}
+
+impl SampleShare {
+    fn of(order: &SampleOrder, accelerator: u32) -> SampleShare {
+        let (number, all) = (u64::from(accelerator), u64::from(order.accelerators.max(1)));
+        if order.dealt {
+            let count = order.samples.saturating_sub(number).div_ceil(all);
+            return SampleShare { first: number, step: all, count };
+        }
+        let each = order.samples.div_ceil(all);
+        let first = number.saturating_mul(each).min(order.samples);
+        SampleShare { first, step: 1, count: each.min(order.samples - first) }
+    }
+
+    fn sample(&self, index: u64) -> u64 {
+        self.first + index * self.step
+    }
 }
 
 const WORDS: usize = 624;
@@ -159,8 +244,28 @@ mod tests {
     }
 
     fn all(order: &SampleOrder, worker: u32) -> Vec<u64> {
-        let mut samples = Samples::new(order, worker);
+        let mut samples = Samples::new(order, worker, &SampleLists::default());
         std::iter::from_fn(|| samples.next()).collect()
+    }
+
+    /// How many lists a thousand accelerators of eight readers make, and the first items of the last reader.
+    fn made(change: impl FnOnce(&mut SampleOrder)) -> (usize, Vec<u64>) {
+        let mut order = order(8_192_000, 1024, 8, 10);
+        change(&mut order);
+        let lists = SampleLists::default();
+        let mut all: Vec<Samples> = (0..8192).map(|worker| Samples::new(&order, worker, &lists)).collect();
+        let first = std::iter::from_fn(|| all.last_mut()?.next()).take(3).collect();
+        let count = lists.0.lock().unwrap().len();
+        (count, first)
+    }
+
+    #[test]
+    fn lists_are_made_of_what_is_shuffled_and_once_for_all_readers() {
+        assert_eq!(made(|_| {}), (0, vec![8_184_070, 8_184_071, 8_184_072]));
+        assert_eq!(made(|order| order.dealt = true), (0, vec![72_703, 73_727, 74_751]));
+        let items = |order: &mut SampleOrder| (order.per_item, order.item_seeds) = (1000, vec![3]);
+        assert_eq!(made(items).0, 1, "the items' order is the same for all");
+        assert_eq!(made(|order| (order.samples, order.sample_seeds) = (10_240, vec![3])).0, 1024);
     }
 
     /// By NumPy 2.4: `numpy.random.seed(123)`, then `numpy.random.shuffle(list(range(10)))`, and both once more.
@@ -201,9 +306,11 @@ mod tests {
     #[test]
     fn samples_of_items_have_their_places_in_them() {
         let order = SampleOrder { per_item: 3, item_seeds: vec![4], ..order(9, 1, 1, 1) };
-        let mut items = Samples::new(&order, 0);
+        let lists = SampleLists::default();
+        let samples = || Samples::new(&order, 0, &lists);
+        let mut items = samples();
         let all = |first_byte| {
-            let mut places = SamplePlaces::new(&order, 0, 10, first_byte);
+            let mut places = SamplePlaces::new(samples(), 10, first_byte);
             std::iter::from_fn(|| places.next()).collect::<Vec<_>>()
         };
         assert_eq!(all(Some(2048)), [2048, 2058, 2068].repeat(3));

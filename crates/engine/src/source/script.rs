@@ -961,7 +961,7 @@ impl ScriptSource {
                 self.waiting_since = Some(now);
                 Err(Emit::Answer(Next::Wait))
             }
-            Answer::Wait if self.sleeps && !coroutine::is_asking() && object.await_lane(LOOKS_NS) => {
+            Answer::Wait if self.sleeps && !coroutine::is_asking() && object.await_change(LOOKS_NS) => {
                 Err(Emit::Answer(Next::Later(now)))
             }
             Answer::Wait => Err(Emit::Answer(Next::Later(now + again_ns(used)))),

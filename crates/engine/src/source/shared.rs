@@ -1,8 +1,8 @@
 //! What workers of a phase share: tokens, semaphores, counters and weights, in a mapping that threads and forked
 //! processes see alike.
 //!
-//! An object grants, or says when to ask again; only for lanes there is a sleep that ends with the change, as training
-//! input would ask for them thousands of times in a batch. One cache line of atomics for each object; no lock,
+//! An object grants, or says when to ask again; only for lanes and barriers there is a sleep that ends with the change, as
+//! training input would ask for them thousands of times in a batch. One cache line of atomics for each object; no lock,
 //! so a worker that is killed leaves nothing held but what it had taken.
 
 use std::sync::Arc;
@@ -12,11 +12,14 @@ use iodyno_model::{Phase, Plan, SharedKind, SharedObject, SharedUse, Verb};
 
 use super::cache_requests::{CacheRequest, RequestList};
 use super::pools::{Found, Pools};
+use super::samples::SampleLists;
+use super::step_barrier::{Arrival, MEMBERS_MOST, StepBarrier};
 use crate::clock::Tick;
 use crate::coroutine;
 use crate::failure::Failure;
 use crate::futex;
 use crate::memory::Mapping;
+use crate::start_barrier::Bell;
 
 /// Steps of a nanosecond in which token arrivals are kept, as a power of two: 1/256 ns, good for two years.
 const FRACTION_BITS: u32 = 8;
@@ -30,6 +33,10 @@ pub struct SharedObjects {
     requests: Arc<[Option<RequestList>]>,
     /// Which items of shared sets exist.
     pub pools: Option<Pools>,
+    /// In which order samples of training input are read.
+    pub sample_lists: SampleLists,
+    /// What the conductor is called by, where it has other ranks to hear: barriers go over all of them.
+    bell: Option<Bell>,
 }
 
 /// One object's state; zero is: nothing happened yet.
@@ -42,6 +49,7 @@ struct Cell {
     weight: AtomicI64,
     /// Tokens: arrival of the next unclaimed one, in fractions of a ns.
     arrival: AtomicU64,
+    barrier: StepBarrier,
 }
 
 /// What an object answers.
@@ -73,6 +81,9 @@ pub struct Object {
     lanes: (usize, usize, usize),
     /// The lower half of the lane's value that did not let it go on.
     lane_seen: u32,
+    /// Barriers: that this worker comes to it, and the round that it has come to and waits for the end of.
+    member: Option<Arc<BarrierMember>>,
+    round: Option<u32>,
     /// Tokens: when the last of those arrives that it has claimed and waits for. Servers: when what it asked for is done.
     due: Option<Tick>,
     /// Requests: when the phase began, and the number of the one that it has taken.
@@ -95,7 +106,14 @@ impl SharedObjects {
             _ => None,
         });
         let requests = requests.collect();
-        Ok(SharedObjects { mapping: Arc::new(mapping), kinds: shared.into(), requests, pools: None })
+        Ok(SharedObjects {
+            mapping: Arc::new(mapping),
+            kinds: shared.into(),
+            requests,
+            pools: None,
+            sample_lists: SampleLists::default(),
+            bell: None,
+        })
     }
 
     /// All that a phase's workers share: its objects, and which items of its sets exist; `found` says so of sets that are
@@ -106,6 +124,11 @@ impl SharedObjects {
     pub fn of(plan: &Plan, phase: &Phase, found: impl FnMut(usize) -> Option<Found>) -> Result<Self, i32> {
         let pools = Some(Pools::new(plan, phase, found)?);
         Ok(SharedObjects { pools, ..SharedObjects::new(&phase.shared)? })
+    }
+
+    /// The same where there are other ranks that the conductor brings together when it is called; none: there are none.
+    pub fn over_ranks(self, bell: Option<Bell>) -> Self {
+        SharedObjects { bell, ..self }
     }
 
     /// The object of that name, for one worker.
@@ -157,10 +180,62 @@ impl SharedObjects {
             own: None,
             lanes: (0, 1, 0),
             lane_seen: 0,
+            member: None,
+            round: None,
             due: None,
             start: 0,
             taken: None,
         }
+    }
+
+    /// Whether only workers of this rank use it.
+    fn is_own(&self, index: usize) -> bool {
+        self.bell.is_none() || self.kinds[index].each_rank
+    }
+
+    /// Somebody has come to a barrier, or left it.
+    fn tell(&self, index: usize, arrival: Arrival) {
+        match arrival {
+            Arrival::Waits => {}
+            Arrival::Opened => {
+                futex::wake(self.cell(index).barrier.round_word());
+                coroutine::shared_changed(self.cell(index));
+            }
+            Arrival::Full => self.bell.iter().for_each(Bell::ring),
+        }
+    }
+
+    /// Barriers that go over all ranks, in the order that all ranks know.
+    fn common_barriers(&self) -> impl Iterator<Item = (usize, &StepBarrier)> {
+        let common = |(index, shared): &(usize, &SharedObject)| {
+            shared.kind == SharedKind::Barrier && !self.is_own(*index)
+        };
+        self.kinds.iter().enumerate().filter(common).map(|(index, _)| (index, &self.cell(index).barrier))
+    }
+
+    /// What this rank tells the others of the barriers that go over all of them: of each whether somebody is missing, then how
+    /// many workers still come to any. None: nobody waits for other ranks; or there is no such barrier.
+    pub fn barriers_brought(&self) -> Option<Vec<u64>> {
+        let members = self.common_barriers().map(|(_, barrier)| barrier.members());
+        let (count, left, waits) = members.fold((0, 0, false), |(count, left, waits), (members, arrived)| {
+            (count + 1, left + members, waits || arrived > 0 && arrived >= members)
+        });
+        let missing = self.common_barriers().map(|(_, barrier)| u64::from(!barrier.is_full()));
+        (count > 0 && (waits || left == 0)).then(|| missing.chain([left]).collect())
+    }
+
+    /// What all ranks have told together: where nobody is missing all go on. Whether nobody is left anywhere.
+    pub fn open_barriers(&self, told: &[u64]) -> bool {
+        for ((index, barrier), _) in self.common_barriers().zip(told).filter(|(_, missing)| **missing == 0) {
+            barrier.open();
+            self.tell(index, Arrival::Opened);
+        }
+        told.last().is_none_or(|left| *left == 0)
+    }
+
+    /// Whether there are barriers that go over all ranks.
+    pub fn has_common_barriers(&self) -> bool {
+        self.common_barriers().next().is_some()
     }
 
     /// What each waiter of a semaphore has taken; of lanes, their values.
@@ -179,6 +254,21 @@ impl SharedObjects {
         // SAFETY: the mapping holds a cell for each object (the index is checked), is zeroed and aligned to pages, and
         // a cell consists of atomics only, for which zero is a value.
         unsafe { &*self.mapping.start().cast::<Cell>().add(index) }
+    }
+}
+
+/// That a worker comes to a barrier, as long as it is there.
+#[derive(Debug)]
+pub struct BarrierMember {
+    objects: SharedObjects,
+    index: usize,
+}
+
+impl Drop for BarrierMember {
+    fn drop(&mut self) {
+        let (objects, index) = (&self.objects, self.index);
+        let arrival = objects.cell(index).barrier.leave(objects.is_own(index));
+        objects.tell(index, arrival);
     }
 }
 
@@ -205,6 +295,7 @@ impl Object {
             }
             SharedKind::Semaphore { initial, .. } => self.take_own(amount, initial as i64),
             SharedKind::Counter | SharedKind::Done { .. } => self.change(amount, i64::MIN, i64::MAX, 0),
+            SharedKind::Barrier => self.meet(),
             SharedKind::Weights { most } => self.take_turn(most),
             SharedKind::Lanes { initial, .. } => self.change_lane(-amount, initial as i64),
             SharedKind::Servers { .. } => self.take_server(amount, now),
@@ -218,7 +309,7 @@ impl Object {
         match self.objects.kinds[self.index].kind {
             SharedKind::Semaphore { initial, most, waiters } => {
                 if waiters > 0 {
-                    coroutine::shared_changed();
+                    coroutine::shared_changed(self.cell());
                 }
                 // Whoever has taken least has most left, and the least room.
                 let taken = self.objects.taken(self.index).iter().map(|taken| taken.load(Relaxed)).min();
@@ -229,6 +320,7 @@ impl Object {
             SharedKind::Signal => self.change(1, i64::MIN, i64::MAX, 0),
             SharedKind::Lanes { .. } => self.change_lane(amount, i64::MAX / 2),
             SharedKind::Tokens { .. }
+            | SharedKind::Barrier
             | SharedKind::Weights { .. }
             | SharedKind::Servers { .. }
             | SharedKind::Requests(_) => Answer::Granted,
@@ -270,7 +362,7 @@ impl Object {
         }
         self.own = Some(own);
         if !granted {
-            coroutine::ask_after_change();
+            coroutine::ask_after_change(self.cell());
         }
         if granted { Answer::Granted } else { Answer::Wait }
     }
@@ -288,14 +380,14 @@ impl Object {
         let lane = self.lane();
         let seen = lane.load(Relaxed) as u32;
         if !moved(lane, by, (0, i64::MAX), initial) {
+            coroutine::ask_after_change(lane);
             self.lane_seen = seen;
-            coroutine::ask_after_change();
             return Answer::Wait;
         }
         // What is taken lets nobody go on.
         if by > 0 {
             futex::wake(lower_half(lane));
-            coroutine::shared_changed();
+            coroutine::shared_changed(lane);
         }
         self.lanes.2 = self.lanes.2.wrapping_add(1);
         Answer::Granted
@@ -307,13 +399,65 @@ impl Object {
         &all[(first + uses % each) % all.len()]
     }
 
-    /// Sleeps until the lane changes that did not let it go on, at most so long. Whether there are lanes.
-    pub fn await_lane(&self, most_ns: u64) -> bool {
-        let has_lanes = matches!(self.objects.kinds[self.index].kind, SharedKind::Lanes { .. });
-        if has_lanes {
-            futex::wait(lower_half(self.lane()), self.lane_seen, most_ns);
+    /// Sleeps until the lane or barrier changes that did not let it go on, at most so long. Whether it is one.
+    pub fn await_change(&self, most_ns: u64) -> bool {
+        match (&self.objects.kinds[self.index].kind, self.round) {
+            (SharedKind::Lanes { .. }, _) => futex::wait(lower_half(self.lane()), self.lane_seen, most_ns),
+            (SharedKind::Barrier, Some(round)) => {
+                futex::wait(self.cell().barrier.round_word(), round, most_ns);
+            }
+            _ => return false,
         }
-        has_lanes
+        true
+    }
+
+    /// Joins those who come to a barrier: once for each worker, whose earlier uses are told by what they have joined.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub fn join(mut self, joined: &mut Vec<Arc<BarrierMember>>) -> Result<Self, Failure> {
+        if !self.is_barrier() {
+            return Ok(self);
+        }
+        let known = joined.iter().find(|member| member.index == self.index);
+        self.member = Some(match known {
+            Some(member) => Arc::clone(member),
+            None => {
+                if self.cell().barrier.members().0 >= MEMBERS_MOST {
+                    let name = &self.objects.kinds[self.index].name;
+                    return Err(Failure::new(format!("more than {MEMBERS_MOST} workers come to `{name}`")));
+                }
+                self.cell().barrier.join();
+                let member = Arc::new(BarrierMember { objects: self.objects.clone(), index: self.index });
+                joined.push(Arc::clone(&member));
+                member
+            }
+        });
+        Ok(self)
+    }
+
+    pub fn is_barrier(&self) -> bool {
+        self.objects.kinds[self.index].kind == SharedKind::Barrier
+    }
+
+    /// Comes to a barrier, or asks whether those have come that were missing.
+    fn meet(&mut self) -> Answer {
+        let barrier = &self.cell().barrier;
+        let is_granted = match self.round {
+            None => {
+                let (round, arrival) = barrier.arrive(self.objects.is_own(self.index));
+                self.objects.tell(self.index, arrival);
+                self.round = Some(round);
+                arrival == Arrival::Opened
+            }
+            Some(round) => barrier.round() != round,
+        };
+        if is_granted {
+            self.round = None;
+            return Answer::Granted;
+        }
+        coroutine::ask_after_change(self.cell());
+        Answer::Wait
     }
 
     /// Takes time of the server that is free first: at once, in the order of asking. It is over when the time is.
@@ -529,10 +673,60 @@ mod tests {
                 } else {
                     drop(scope.spawn(post))
                 }
-                assert!(waits.await_lane(u64::MAX / 4));
+                assert!(waits.await_change(u64::MAX / 4));
             });
             assert_eq!(waits.take(1, 0), Answer::Granted);
         }
+    }
+
+    #[test]
+    fn a_barrier_lets_all_go_on_together_and_waits_for_nobody_who_is_over() {
+        let objects = objects(SharedKind::Barrier);
+        // The second worker comes to it in two places of its script.
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        let mut a = used(&objects, 1).join(&mut first).unwrap();
+        let [mut b, mut later] = [(); 2].map(|()| used(&objects, 1).join(&mut second).unwrap());
+        assert_eq!([a.take(1, 0), a.take(1, 0), b.take(1, 0)], [Answer::Wait, Answer::Wait, Answer::Granted]);
+        assert_eq!([later.take(1, 0), a.take(1, 0)], [Answer::Wait, Answer::Granted]);
+        assert_eq!([a.take(1, 0), later.take(1, 0)], [Answer::Granted, Answer::Granted]);
+        assert_eq!(a.take(1, 0), Answer::Wait);
+        drop((b, later, second));
+        assert_eq!([a.take(1, 0), a.take(1, 0)], [Answer::Granted; 2], "nobody else is left");
+    }
+
+    #[test]
+    fn who_sleeps_at_a_barrier_is_woken_by_the_last_to_come() {
+        let objects = objects(SharedKind::Barrier);
+        let [mut waits, mut comes] = [(); 2].map(|()| used(&objects, 1).join(&mut Vec::new()).unwrap());
+        assert_eq!(waits.take(1, 0), Answer::Wait);
+        std::thread::scope(|scope| {
+            scope.spawn(move || assert_eq!(comes.take(1, 0), Answer::Granted));
+            assert!(waits.await_change(u64::MAX / 4));
+        });
+        assert_eq!(waits.take(1, 0), Answer::Granted);
+    }
+
+    #[test]
+    fn a_barrier_over_ranks_opens_when_no_rank_misses_anybody() {
+        let shared =
+            [SharedObject::new("s", SharedKind::Barrier), SharedObject::new("t", SharedKind::Barrier)];
+        let start = crate::start_barrier::StartBarrier::new(&[2]).unwrap();
+        let objects = SharedObjects::new(&shared).unwrap().over_ranks(Some(start.bell()));
+        let [mut a, mut b] = [(); 2].map(|()| used(&objects, 1).join(&mut Vec::new()).unwrap());
+        assert_eq!((a.take(1, 0), objects.barriers_brought()), (Answer::Wait, None));
+        assert_eq!((b.take(1, 0), objects.barriers_brought()), (Answer::Wait, Some(vec![0, 0, 2])));
+        // On another rank somebody is missing; then nobody is.
+        assert!(!objects.open_barriers(&[1, 0, 4]));
+        assert_eq!([a.take(1, 0), b.take(1, 0)], [Answer::Wait; 2]);
+        assert!(!objects.open_barriers(&[0, 0, 4]));
+        assert_eq!([a.take(1, 0), b.take(1, 0)], [Answer::Granted; 2]);
+        drop((a, b));
+        assert_eq!(
+            objects.barriers_brought(),
+            Some(vec![0, 0, 0]),
+            "others are not held up by a rank that is over"
+        );
+        assert!(objects.open_barriers(&[0, 0, 0]));
     }
 
     #[test]

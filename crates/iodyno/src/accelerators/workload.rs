@@ -258,6 +258,7 @@ impl TrainingRun {
             item_seeds: Vec::new(),
             sample_seeds: if shuffled { vec![self.seed as u32] } else { Vec::new() },
             compute: Lasting { ns: self.compute_ns, drawn: None },
+            barrier: true,
             ..TrainingInput::blank()
         };
         if self.device.is_none() {

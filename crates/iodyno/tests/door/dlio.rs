@@ -1,20 +1,23 @@
 //! `iodyno dlio`: real files, ranks, what it refuses, and DLIO itself beside ours.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use iodyno_model::CheckpointModel;
 use serde_json::Value;
 use testbed::{Case, Need, Outcome, Skip, python};
 
-use crate::program::{ProgramOutput, dressed, iodyno, names, scratch, told};
+use crate::program::{ProgramOutput, Running, dressed, iodyno, names, scratch, told};
 
 /// A folder for DLIO's environment: `cargo xtask against dlio` names it.
 const DLIO: &str = "IODYNO_DLIO";
 
 pub fn cases() -> Vec<Case> {
     vec![
-        Case::new("dlio is refused on a simulated device, which has no files", &[], simulated),
+        Case::new("dlio on a simulated device utilises what is known beforehand", &[], simulated),
+        Case::new("dlio saves and loads a model's state as DLIO's files", &[], states),
+        Case::new("dlio that is stopped removes the data set that is not to stay", &[], stopped),
         Case::new("dlio makes its data set, trains, and leaves what it was asked to leave", &[], real),
         Case::new("dlio touches no file that it did not make", &[], others),
         Case::new("dlio: accelerators are ranks of a launcher", &[Need::Tool("mpirun")], ranks),
@@ -83,12 +86,125 @@ fn real() -> Outcome {
     Ok(())
 }
 
+/// A device that answers one read after the other, each in 10 ms: a batch of eight samples takes 80 ms.
+const DEVICE: &str =
+    "name = \"a hundred reads a second\"\n[part.store.station]\nservice = \"10ms\"\nvariation = 0\n";
+const ON_DEVICE: &str = "\
+model: known
+framework: pytorch
+workflow: {train: True, generate_data: True}
+dataset: {data_folder: nowhere, format: npz, num_files_train: 400, record_length: 65536}
+reader: {data_loader: pytorch, batch_size: 8, read_threads: 1}
+train: {epochs: 2, computation_time: 0.08}
+";
+
 fn simulated() -> Outcome {
     let home = scratch();
-    let line = ["workload=default", "++workload.workflow.generate_data=True", "--also=on=nvme-ssd"];
-    let said = within(home.path(), &line);
-    assert!(said.code() != 0 && format!("{said}").contains("a simulated device has none"), "{said}");
-    assert!(names(home.path()).is_empty(), "{:?}", names(home.path()));
+    std::fs::write(home.path().join("device.toml"), DEVICE)?;
+    std::fs::write(home.path().join("known.yaml"), ON_DEVICE)?;
+    // Computing takes as long as the device, then three quarters of that; then two accelerators share the device.
+    for (threads, compute, expected) in [("1", "0.08", 100.0), ("1", "0.06", 75.0), ("2", "0.08", 50.0)] {
+        let compute = format!("workload.train.computation_time={compute}");
+        let also = format!("--also=on=./device.toml,threads={threads}");
+        let said = within(home.path(), &["workload=known.yaml", "hydra.run.dir=out", &compute, &also]);
+        said.expect(0, &["simulated on a hundred reads a second", "Ending epoch 2"]);
+        let summary = json(home.path().join("out/summary.json"));
+        let utilised = &summary["metric"]["train_au_percentage"];
+        let each: Vec<f64> = utilised.as_array().into_iter().flatten().filter_map(Value::as_f64).collect();
+        let is_known =
+            |found: &f64| (found - expected).abs() < 1e-9 || threads == "2" && (found - expected).abs() < 1.0;
+        assert!(each.len() == 2 && each.iter().all(is_known), "{compute}: {each:?}");
+    }
+    assert_eq!(names(home.path()), ["device.toml", "known.yaml", "out"]);
+    let only = ["workload=known.yaml", "workload.workflow.train=False", "--also=on=./device.toml"];
+    let refused = within(home.path(), &only);
+    refused.expect(1, &[]);
+    assert!(refused.err.contains("keeps no data"), "{refused}");
+    Ok(())
+}
+
+/// A model's checkpoints: files and lengths of each process, what is told of them, and the first of them loaded again.
+fn states() -> Outcome {
+    let home = scratch();
+    let common =
+        ["workload=llama3_8b", "++workload.checkpoint.time_between_checkpoints=0", "hydra.run.dir=out"];
+    let counts =
+        ["++workload.checkpoint.num_checkpoints_write=2", "++workload.checkpoint.num_checkpoints_read=1"];
+    let also = "--also=threads=8,scale=0.0001";
+    let said = within(home.path(), &[&common[..], &counts[..], &[also]].concat());
+    said.expect(
+        0,
+        &[
+            "Scale: 0.0001",
+            "Finished saving checkpoint 2",
+            "[METRIC] Checkpoint save duration (seconds): ",
+            "[METRIC] Checkpoint load I/O Throughput (GB/second): ",
+        ],
+    );
+    let model = CheckpointModel { scale: 0.0001, ..CheckpointModel::named("8b").expect("it is known") };
+    let wanted: BTreeMap<String, u64> =
+        (0..8).flat_map(|rank| model.files(rank)).map(|file| (file.name, file.bytes)).collect();
+    let folder = home.path().join("checkpoints/llama3_8b");
+    assert_eq!(names(&folder), ["global_epoch1_step1", "global_epoch1_step2"]);
+    for name in names(&folder) {
+        let files = names(&folder.join(&name));
+        let found = files.into_iter().map(|file| {
+            let bytes = std::fs::metadata(folder.join(&name).join(&file)).map_or(0, |facts| facts.len());
+            (file, bytes)
+        });
+        assert_eq!(found.collect::<BTreeMap<_, _>>(), wanted, "{name}");
+    }
+    let summary = json(home.path().join("out/summary.json"));
+    assert_eq!((summary["scale"].as_f64(), summary["num_accelerators"].as_u64()), (Some(0.0001), Some(8)));
+    assert!(summary["metric"]["load_checkpoint_duration_mean_seconds"].as_f64() > Some(0.0), "{summary}");
+    // What is there is loaded without being saved, by the process half of them further; a part of the model is a subset.
+    let load =
+        ["++workload.checkpoint.num_checkpoints_write=0", "++workload.checkpoint.num_checkpoints_read=2"];
+    let shift = ["++workload.checkpoint.recovery_rank_shift=True"];
+    let said = within(home.path(), &[&common[..], &load[..], &shift[..], &[also]].concat());
+    said.expect(0, &["Finished loading checkpoint 2"]);
+    let subset = ["++workload.checkpoint.mode=subset", "++workload.checkpoint.num_checkpoints_read=3"];
+    let missing = within(
+        home.path(),
+        &[
+            &common[..],
+            &subset[..],
+            &["++workload.checkpoint.num_checkpoints_write=0", "--also=threads=2,scale=0.0001"],
+        ]
+        .concat(),
+    );
+    missing.expect(1, &[]);
+    assert!(missing.err.contains("global_epoch1_step3 is not there"), "{missing}");
+    Ok(())
+}
+
+/// Stopped while it trains: what was made goes as well.
+fn stopped() -> Outcome {
+    let home = scratch();
+    std::fs::write(home.path().join("real.yaml"), REAL)?;
+    let mut command = iodyno(["dlio"]);
+    command.args(["workload=real.yaml", "hydra.run.dir=out", "++workload.dataset.keep_files=False"]);
+    command.args(["workload.train.computation_time=3600"]).current_dir(home.path()).env_remove("IODYNO_ALSO");
+    let mut running = Running::start(command);
+    running.until("the data set", || names(&home.path().join("data/valid")).len() == 4);
+    running.until("the log", || {
+        let log = std::fs::read_to_string(home.path().join("out/dlio.log")).unwrap_or_default();
+        log.contains("Generation done")
+    });
+    running.signal(libc::SIGINT);
+    let told = running.end();
+    assert_ne!(told.code(), 0, "{told}");
+    let left = names(&home.path().join("data"));
+    assert!(left.is_empty(), "{left:?} {told}");
+    // A data set that was there before is not removed for the asking.
+    let found = [
+        "workload=real.yaml",
+        "workload.workflow.generate_data=False",
+        "++workload.dataset.keep_files=False",
+    ];
+    let refused = within(home.path(), &found);
+    refused.expect(1, &[]);
+    assert!(refused.err.contains("makes no data set"), "{refused}");
     Ok(())
 }
 
@@ -126,6 +242,20 @@ fn ranks() -> Outcome {
     command.current_dir(home.path()).env_remove("IODYNO_ALSO");
     told(command).expect(0, &["Number of Simulated Accelerators: 2", "Ending epoch 1 - 4 steps"]);
     assert_eq!(names(&home.path().join("out")).len(), 6);
+    // Checkpoints between steps: the rank that writes none waits for the other.
+    std::fs::remove_dir_all(home.path().join("saved"))?;
+    let more = ["++workload.checkpoint.steps_between_checkpoints=2", "++workload.workflow.evaluation=False"];
+    let mut command = dressed(Command::new("mpirun"), launcher.into_iter().chain(line).chain(more));
+    command.current_dir(home.path()).env_remove("IODYNO_ALSO");
+    told(command)
+        .expect(0, &["Ending block 1 - 2 steps", "Ending block 2 - 2 steps", "Ending epoch 1 - 4 steps"]);
+    assert_eq!(names(&home.path().join("saved")).len(), 8, "rank 0 alone writes, twice");
+    let of_rank = |rank: u32| json(home.path().join(format!("out/{rank}_output.json")));
+    for rank in [0, 1] {
+        let steps = &of_rank(rank)["1"]["proc"];
+        let count = |block: &str| steps[block].as_array().map(Vec::len);
+        assert_eq!((count("block1"), count("block2")), (Some(2), Some(2)), "{steps}");
+    }
     Ok(())
 }
 

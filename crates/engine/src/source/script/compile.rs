@@ -3,15 +3,17 @@
 //! Done once, before the start line; all refusals are made here, so that running cannot fail. Everything wrong is listed
 //! at once.
 
+use std::sync::Arc;
+
 use iodyno_model::{
-    Action, AtEnd, Content, Conversion, Coverage, Item, Kind, Offset, Operation, Per, Pick, Script,
-    SharedUse, Size, Step, TargetKind, Transfer, Verb,
+    Action, AtEnd, Content, Conversion, Coverage, Item, Kind, Offset, Operation, Per, Pick, SampleOrder,
+    Script, SharedUse, Size, Step, TargetKind, Transfer, Verb,
 };
 
 use super::super::pattern::{item_flags, worker_seed};
 use super::super::random::mix;
 use super::super::samples::{SamplePlaces, Samples};
-use super::super::shared::Object;
+use super::super::shared::{BarrierMember, Object};
 use super::super::walk::{PickRange, Walk, failure};
 use super::super::{SourceContext, label_of, labels, object};
 use super::listing::Listing;
@@ -337,6 +339,8 @@ pub struct Compiler<'a, 'b> {
     context: &'a SourceContext<'b>,
     labels: Vec<(String, Verb)>,
     first_extra: u32,
+    /// The barriers that this worker comes to.
+    joined: Vec<Arc<BarrierMember>>,
     seed: u64,
     pub code: Vec<Code>,
     refusals: Vec<String>,
@@ -347,7 +351,8 @@ impl<'a, 'b> Compiler<'a, 'b> {
         let handles = context.files.handles.len() as u32;
         let first_extra = handles.saturating_sub(extra_handles(script));
         let (labels, seed) = (labels(context.job), worker_seed(context));
-        Compiler { context, labels, first_extra, seed, code: Vec::new(), refusals: Vec::new() }
+        let (code, refusals, joined) = (Vec::new(), Vec::new(), Vec::new());
+        Compiler { context, labels, first_extra, seed, code, refusals, joined }
     }
 
     /// Where the script's own handles begin.
@@ -510,10 +515,11 @@ impl<'a, 'b> Compiler<'a, 'b> {
             Verb::Wait | Verb::Post => {
                 let wanted = operation.shared.as_ref().ok_or_else(|| Failure::new("no shared object"))?;
                 let (drawn, boundless) = (self.drawn_number(operation)?, says(operation, "bounded", "false"));
-                OperationDetail::Shared(
-                    object(self.context, wanted)?,
-                    Box::new(Use { drawn, boundless, ..self.used(wanted)? }),
-                )
+                let object = object(self.context, wanted)?.join(&mut self.joined)?;
+                if object.is_barrier() && operation.verb == Verb::Post {
+                    return Err(Failure::new(format!("`{}` is a barrier", wanted.name)).hint("wait for it"));
+                }
+                OperationDetail::Shared(object, Box::new(Use { drawn, boundless, ..self.used(wanted)? }))
             }
             Verb::Finish => self.finish(operation)?,
             verb if verb.moves_data()
@@ -598,7 +604,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
             Offset::Again => Spot::Again,
             Offset::At(at) => Spot::At(*at),
             Offset::Sampled { order, record_bytes, first_byte } => {
-                Spot::Sampled(SamplePlaces::new(order, self.context.worker, *record_bytes, *first_byte))
+                Spot::Sampled(SamplePlaces::new(self.samples(order), *record_bytes, *first_byte))
             }
             Offset::Requested { stored, block_bytes } => {
                 Spot::Requested(RequestedBlocks { stored: *stored, block_bytes: *block_bytes })
@@ -620,6 +626,11 @@ impl<'a, 'b> Compiler<'a, 'b> {
             }
         };
         Ok(OperationDetail::Range(spot, length))
+    }
+
+    fn samples(&self, order: &SampleOrder) -> Samples {
+        let lists = self.context.shared.map(|shared| shared.sample_lists.clone()).unwrap_or_default();
+        Samples::new(order, self.context.worker, &lists)
     }
 
     fn walk(&mut self, pick: &Pick, ground: PickRange) -> Result<Walk, Failure> {
@@ -648,7 +659,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
             )?)),
             Item::Listed => Which::Listed(Box::new(Listing::new(self.context, file)?)),
             Item::Oldest { first, .. } => Which::Oldest(first + self.context.passed),
-            Item::Sampled(order) => Which::Sampled(Samples::new(order, self.context.worker)),
+            Item::Sampled(order) => Which::Sampled(self.samples(order)),
             Item::Requested { stored } => {
                 Which::Requested(RequestedBlocks { stored: *stored, block_bytes: 1 })
             }
