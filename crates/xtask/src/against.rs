@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::suite::{CaseOutcome, Choice, Ran, Schedule, Suite, TestCase, Tier};
-use crate::{dist, dlio, emulated, examples, guest, objects, shell, systems};
+use crate::{dist, dlio, emulated, examples, guest, objects, packages, shell, systems};
 
 /// Asks fio's test for a line a job, in this file.
 const LINES: &str = "IODYNO_AGAINST_LINES";
@@ -61,6 +61,9 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
                 Err(why) => println!("a guest for {} cannot be had: {why}", feature.name),
             }
         }
+    }
+    if tool == "slurm" || tool == "all" {
+        packages::install(&packages::SLURM);
     }
     if tool == "dlio" || tool == "all" {
         let folder = dlio::folder(root)?;

@@ -23,6 +23,7 @@ mod lexer;
 mod lies;
 mod newer;
 mod objects;
+mod packages;
 mod same;
 mod shell;
 mod suite;

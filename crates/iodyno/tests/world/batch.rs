@@ -29,9 +29,8 @@ fn launcher(home: &Path, name: &str, then: &str) {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("a program");
 }
 
-/// Our program, which finds these launchers first.
+/// A job of fio, by our program.
 fn sent(home: &Path, also: &str, variables: &[(&str, &str)]) -> Command {
-    let path = std::env::var("PATH").unwrap_or_default();
     let job = [
         "fio",
         "--also",
@@ -42,7 +41,13 @@ fn sent(home: &Path, also: &str, variables: &[(&str, &str)]) -> Command {
         "--numjobs=2",
         "--group_reporting",
     ];
-    let mut command = dressed(Command::new(IODYNO), job);
+    own(home, &job, variables)
+}
+
+/// Our program, which finds these launchers first.
+fn own(home: &Path, words: &[&str], variables: &[(&str, &str)]) -> Command {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut command = dressed(Command::new(IODYNO), words);
     command.env("PATH", format!("{}:{path}", home.display())).envs(variables.iter().copied());
     command.env_remove("IODYNO_MPI").env("NO_COLOR", "1").current_dir(home);
     command
@@ -98,22 +103,48 @@ fn without_mpi() -> Outcome {
     Ok(())
 }
 
+/// What the tasks of each launcher are given beside their PMI; `R` is the task's number.
+const TASKS: [(&str, &str); 3] = [
+    (
+        "srun",
+        "SLURM_JOB_ID=1 SLURM_JOBID=1 SLURM_STEP_ID=0 SLURM_STEPID=0 SLURM_PROCID=R SLURM_LOCALID=R SLURM_NODEID=0 \
+         SLURM_NTASKS=2 SLURM_NPROCS=2 SLURM_STEP_NUM_TASKS=2 SLURM_STEP_NUM_NODES=1 SLURM_STEP_TASKS_PER_NODE=2 \
+         SLURM_STEP_NODELIST=h1 SLURM_NODELIST=h1 SLURM_TASKS_PER_NODE=2 SLURMD_NODENAME=h1 SLURM_GTIDS=0,1 \
+         SLURM_TASK_PID=1 SLURM_DISTRIBUTION=arbitrary SLURM_MPI_TYPE=pmi2",
+    ),
+    (
+        "flux",
+        "FLUX_TASK_RANK=R FLUX_TASK_LOCAL_ID=R FLUX_JOB_SIZE=2 FLUX_JOB_NNODES=1 FLUX_JOB_ID=f1 FLUX_JOB_TMPDIR=/tmp \
+         FLUX_URI=local:///nowhere FLUX_KVS_NAMESPACE=job-1",
+    ),
+    (
+        "palsrun",
+        "PALS_RANKID=R PALS_LOCAL_RANKID=R PALS_NODEID=0 PALS_DEPTH=1 PALS_APID=a PALS_APINFO=/nowhere \
+         PALS_LOCAL_SIZE=2 PALS_SPOOL_DIR=/nowhere PALS_STARTUP_BARRIER=1",
+    ),
+];
+
+/// Two tasks of a launcher: their PMI is that of MPICH's own launcher, which is to look for no batch system.
+fn tasks(task: &str) -> String {
+    let task = task.replace("=R", "=$PMI_RANK");
+    format!(
+        "while [ ! -f \"$1\" ]; do shift; done\nexport HYDRA_LAUNCHER=fork HYDRA_RMK=user\n\
+         exec mpiexec.hydra -n 2 sh -c 'export {task}; exec \"$@\"' sh \"$@\""
+    )
+}
+
 fn one_world() -> Outcome {
     let home = scratch();
-    let real = "while [ ! -f \"$1\" ]; do shift; done\nexec mpiexec.hydra -n 2 \"$@\"";
-    let tasks = [
-        ("srun", "SLURM_JOB_ID=1 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=0 SLURM_MPI_TYPE=pmi2"),
-        (
-            "flux",
-            "FLUX_TASK_RANK=0 FLUX_JOB_SIZE=2 FLUX_JOB_NNODES=1 FLUX_JOB_ID=f1 FLUX_KVS_NAMESPACE=job-1",
-        ),
-        ("palsrun", "PALS_RANKID=0 PALS_LOCAL_RANKID=0 PALS_NODEID=0 PALS_DEPTH=1 PALS_APID=a"),
-    ];
-    for (name, task) in tasks {
-        launcher(home.path(), name, &format!("export {task}\n{real}"));
+    for (name, task) in TASKS {
+        launcher(home.path(), name, &tasks(task));
         let run = told(sent(home.path(), &format!("launcher={name},hosts=h1:2,ranks"), &[]));
         run.expect(0, &["(groupid=0, jobs=4)", "total=64,0,0,0"]);
         assert_eq!(run.out.matches("Run status group").count(), 1, "{name}: {run}");
     }
+    // A native command that makes several runs goes the same way.
+    let search =
+        "vector-search . --vectors 500 --list 5 --threads 1 --time 100ms --launcher srun --hosts h1:2";
+    let command = own(home.path(), &search.split(' ').collect::<Vec<_>>(), &[]);
+    told(command).expect(0, &["by 2 threads", "was the latest"]);
     Ok(())
 }
