@@ -135,6 +135,13 @@ macro_rules! remedies {
             | R::FillVolume
             | R::SeparateFiles
     };
+    (accelerators) => {
+        R::FeedFewer
+            | R::WidenFeed
+            | R::RelieveReaders
+            | R::RelieveServers
+            | R::ReadFurtherAhead
+    };
     ($($group:ident)+) => {
         $(remedies!($group))|+
     };

@@ -87,6 +87,7 @@ kinds! {
     38 FreshConnections "a connection for each request";
     39 UncheckedContent "content that nobody checked";
     40 SmallParts "an upload in small parts";
+    41 StarvedAccelerators "accelerators that waited for data";
 }
 
 impl FindingKind {
@@ -109,7 +110,7 @@ fn word(value: &dyn Composite) -> &'static str {
 /// What a sighting means for a result.
 #[derive(Clone, Debug, PartialEq, Reflect)]
 pub struct Finding {
-    /// Its number in the list of known lies, 1 to 40.
+    /// Its number in the list of known lies, 1 to 41.
     pub code: u8,
     /// Its stable name; records of before have none.
     #[reflect(omit_empty)]

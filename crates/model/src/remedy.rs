@@ -259,6 +259,17 @@ remedies! {
         EnlargeParts "write longer parts (`settings.part_size`, 16 MiB or more), and more of them at once \
             (`settings.parts_at_once`)";
     }
+    StarvedAccelerators {
+        FeedFewer "feed fewer accelerators (`accelerators`), or choose a faster storage: this one was full; more `readers` \
+            only lengthen its queue";
+        WidenFeed "give the way to the storage more network: a faster link, several of them, or the accelerators on more hosts \
+            (ranks)";
+        RelieveReaders "run on more processors or on more hosts (ranks), with as many `readers` as there are processors, or larger \
+            reads (`transfer`): what is measured is this machine";
+        RelieveServers "look at the servers of this file system and at the network to them: processors and links here had time to \
+            spare";
+        ReadFurtherAhead "read further ahead (`readers`, `prefetch`): nothing here was full, so too little was in flight at a time";
+    }
 }
 
 impl Remedy {

@@ -84,6 +84,7 @@ fn figure_name(kind: FindingKind) -> &'static str {
         HiddenRetries => "attempts",
         UncheckedContent => "unchecked",
         SmallParts => "a part",
+        StarvedAccelerators => "utilisation, mean",
         CachedReads | UnflushedWrites | UnwrittenReads | ReducibleData | FewSamples | GeneratorBound
         | SharedMachine | UnevenWorkers | UnreliableClock | NetworkBound | CachedNames | DisguisedTarget
         | BelowPeak | ProcessorBound | SmallWindow | StoreThrottled | CrowdedShard | CachedAnswers

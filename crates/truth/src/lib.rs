@@ -29,6 +29,7 @@ pub mod generator_bound;
 pub mod handover;
 pub mod holes;
 pub mod late_replay;
+pub mod limit;
 pub mod machine;
 pub mod merge;
 pub mod names;
@@ -49,6 +50,7 @@ pub mod short_stroke;
 pub mod skew;
 pub mod spikes;
 pub mod stability;
+pub mod starved;
 pub mod statistics;
 pub mod steady;
 pub mod stores;
@@ -95,6 +97,7 @@ const PERFORMANCE: &[Check] = &[
     shared::check,
     ceiling::check,
     stores::check,
+    starved::check,
 ];
 
 /// What the sightings of a record mean for its figures, worst first. The plan is the one that ran, expanded.

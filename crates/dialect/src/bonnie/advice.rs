@@ -36,5 +36,5 @@ wording! {
         R::ReadTail => "read the line of latencies: the longest of each test; look for who else uses the storage",
     }
     general { remedies!(everywhere clocks errors flows) | R::ReserveProcessors | R::FlushBefore | R::CompareWorkers | R::TimeBatches }
-    unprinted { remedies!(percentiles schedules requests stores) }
+    unprinted { remedies!(percentiles schedules requests stores accelerators) }
 }

@@ -33,5 +33,5 @@ wording! {
     general { remedies!(everywhere clocks flows schedules) | R::PrepareData | R::CheapenData | R::MatchProcessors
         | R::ReserveProcessors | R::CompareWorkers | R::EndTogether | R::DropCaches }
     // The last block of a file is short, and pipes give what they have.
-    unprinted { remedies!(errors depth percentiles requests peaks stores) | R::TimeBatches | R::EnlargeTarget }
+    unprinted { remedies!(errors depth percentiles requests peaks stores accelerators) | R::TimeBatches | R::EnlargeTarget }
 }

@@ -32,5 +32,5 @@ wording! {
     general { remedies!(everywhere clocks errors flows schedules peaks) | R::RepeatMoreOften | R::PrepareData
         | R::CheapenData | R::ReserveProcessors | R::FlushBefore
         | R::CompareWorkers | R::EndTogether | R::TimeBatches | R::DropCaches | R::ReadTail }
-    unprinted { remedies!(stores) }
+    unprinted { remedies!(stores accelerators) }
 }

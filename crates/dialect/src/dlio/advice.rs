@@ -29,6 +29,12 @@ wording! {
         R::ReadTail => "read the longest steps in N_output.json beside the mean; look for who else uses the storage",
         R::SeparateFiles => "use more files of fewer samples (dataset.num_files_train)",
         R::EnlargeTarget => "make the data set larger (dataset.num_files_train)",
+        R::FeedFewer => "train with fewer accelerators (ranks), or choose a faster storage: this one was full",
+        R::WidenFeed => "give the hosts a faster link to the storage, or train on more hosts",
+        R::RelieveReaders =>
+            "train on more hosts, with no more readers (reader.read_threads) than processors: what is measured is this machine",
+        R::RelieveServers => "look at the servers of this file system and at the network to them: the hosts had time to spare",
+        R::ReadFurtherAhead => "read further ahead (reader.read_threads, reader.prefetch_size): nothing here was full",
         R::WriteRandomData => "tell that checkpoints are zeros, as PyTorch's of this benchmark are",
     }
     general { remedies!(everywhere clocks flows percentiles errors) | R::OutgrowDeviceCache }

@@ -53,4 +53,5 @@ wording! {
         R::ShrinkBlocks => "use blocks that the device takes whole (-b), with --iodepth in place of size",
     }
     general { remedies!(everywhere clocks flows errors percentiles schedules) | R::KeepConnections | R::SpareCiphers }
+    unprinted { remedies!(accelerators) }
 }

@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn what_is_no_finding_is_told_with_the_nearest() {
-        assert!(named("41").unwrap_err().to_string().contains("1 to 40"));
+        assert!(named("42").unwrap_err().to_string().contains("1 to 41"));
         assert!(named("cached_read").unwrap_err().to_string().contains("did you mean `cached_reads`"));
         assert!(wording("foi").unwrap_err().to_string().contains("did you mean `fio`"));
     }

@@ -25,6 +25,6 @@ wording! {
     general { remedies!(everywhere clocks errors flows schedules) | R::WriteRandomData | R::PrepareData
         | R::CheapenData | R::AddWorkers | R::MatchProcessors | R::ReserveProcessors | R::CompareWorkers
         | R::EndTogether | R::EnlargeTarget | R::DropCaches | R::RunLonger }
-    unprinted { remedies!(depth percentiles requests peaks stores) | R::IncludeFlush | R::WriteOnce | R::TimeBatches
+    unprinted { remedies!(depth percentiles requests peaks stores accelerators) | R::IncludeFlush | R::WriteOnce | R::TimeBatches
         | R::AlignBlocks | R::SyncLess }
 }

@@ -32,6 +32,6 @@ wording! {
     general { remedies!(everywhere clocks errors flows peaks) | R::WriteRandomData | R::OutgrowDeviceCache
         | R::EnlargeTarget | R::DropCaches | R::ReadTail }
     // Its hard phases share a file by the rules of the benchmark.
-    unprinted { remedies!(depth percentiles schedules requests stores) | R::TimeBatches | R::AlignBlocks | R::SyncLess
+    unprinted { remedies!(depth percentiles schedules requests stores accelerators) | R::TimeBatches | R::AlignBlocks | R::SyncLess
         | R::SeparateFiles }
 }

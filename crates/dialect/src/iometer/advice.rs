@@ -28,5 +28,5 @@ wording! {
         | R::CheapenData | R::AddWorkers | R::MatchProcessors | R::ReserveProcessors | R::FlushBefore
         | R::CompareWorkers | R::EndTogether | R::TimeBatches | R::EnlargeTarget | R::DropCaches
         | R::RunLonger | R::ReadTail }
-    unprinted { remedies!(stores) }
+    unprinted { remedies!(stores accelerators) }
 }

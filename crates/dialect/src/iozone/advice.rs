@@ -43,7 +43,7 @@ wording! {
     }
     general { remedies!(everywhere clocks errors flows) | R::PrepareData | R::ReserveProcessors
         | R::CompareWorkers | R::TimeBatches | R::DropCaches | R::ReadTail }
-    unprinted { remedies!(percentiles schedules requests stores) }
+    unprinted { remedies!(percentiles schedules requests stores accelerators) }
 }
 
 #[cfg(test)]

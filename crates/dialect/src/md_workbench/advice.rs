@@ -33,5 +33,5 @@ wording! {
         R::SeparateFiles => "give each worker a file of its own",
     }
     general { remedies!(everywhere clocks flows percentiles) | R::WriteRandomData | R::OutgrowDeviceCache }
-    unprinted { remedies!(errors depth schedules requests peaks stores) | R::TimeBatches | R::EnlargeTarget }
+    unprinted { remedies!(errors depth schedules requests peaks stores accelerators) | R::TimeBatches | R::EnlargeTarget }
 }

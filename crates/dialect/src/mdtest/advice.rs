@@ -45,6 +45,6 @@ wording! {
         R::BypassStoreCache => "look at what another node made (-N 1), or name the store's own host (--S3.host)",
     }
     general { remedies!(everywhere clocks flows) | R::KeepConnections | R::SpareCiphers | R::WriteRandomData | R::OutgrowDeviceCache }
-    unprinted { remedies!(errors depth percentiles schedules requests peaks) | R::TimeBatches | R::EnlargeTarget
+    unprinted { remedies!(errors depth percentiles schedules requests peaks accelerators) | R::TimeBatches | R::EnlargeTarget
         | R::CheckContent | R::EnlargeParts | R::AddConnections }
 }

@@ -43,5 +43,5 @@ wording! {
     }
     general { remedies!(everywhere clocks errors flows schedules) | R::WriteRandomData | R::ReserveProcessors
         | R::CompareWorkers | R::EndTogether | R::TimeBatches | R::EnlargeTarget | R::DropCaches }
-    unprinted { remedies!(stores) }
+    unprinted { remedies!(stores accelerators) }
 }

@@ -26,7 +26,7 @@ wording! {
             "raise the client's window (-w, or net.ipv4.tcp_wmem), or use more streams (-P)",
     }
     general { remedies!(everywhere errors requests storage) | R::ReserveProcessors | R::EndTogether }
-    unprinted { remedies!(clocks depth percentiles schedules peaks stores) | R::TimeBatches }
+    unprinted { remedies!(clocks depth percentiles schedules peaks stores accelerators) | R::TimeBatches }
 }
 
 wording! {
@@ -52,7 +52,7 @@ wording! {
             "raise the windows (-w, or net.ipv4.tcp_wmem of the sender), or use more streams (-P)",
     }
     general { remedies!(everywhere errors requests storage) | R::ReserveProcessors | R::EndTogether }
-    unprinted { remedies!(clocks depth percentiles schedules peaks stores) | R::TimeBatches }
+    unprinted { remedies!(clocks depth percentiles schedules peaks stores accelerators) | R::TimeBatches }
 }
 
 wording! {
@@ -76,7 +76,7 @@ wording! {
     }
     general { remedies!(everywhere clocks errors depth percentiles schedules requests peaks storage)
         | R::ReserveProcessors | R::CompareWorkers | R::EndTogether | R::TimeBatches }
-    unprinted { remedies!(stores) }
+    unprinted { remedies!(stores accelerators) }
 }
 
 #[cfg(test)]

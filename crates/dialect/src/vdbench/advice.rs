@@ -31,5 +31,5 @@ wording! {
     general { remedies!(everywhere clocks errors flows schedules peaks) | R::OutgrowDeviceCache
         | R::ReserveProcessors | R::FlushBefore | R::CompareWorkers | R::EndTogether
         | R::TimeBatches | R::DropCaches | R::ReadTail }
-    unprinted { remedies!(stores) }
+    unprinted { remedies!(stores accelerators) }
 }

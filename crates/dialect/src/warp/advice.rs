@@ -33,7 +33,7 @@ wording! {
     }
     general { remedies!(everywhere clocks flows errors percentiles schedules) | R::KeepConnections | R::SpareCiphers }
     unprinted {
-        remedies!(requests)
+        remedies!(requests accelerators)
             | R::BypassPageCache
             | R::FindCacheHolder
             | R::ReadOnAnotherNode

@@ -24,8 +24,8 @@ fn page() -> Outcome {
 }
 
 fn list() -> Outcome {
-    told(iodyno(["explain"])).expect(0, &["1 cached_reads", "40 small_parts"]);
-    told(iodyno(["explain", "99"])).refused(&["no finding has this number", "1 to 40"]);
+    told(iodyno(["explain"])).expect(0, &["1 cached_reads", "41 starved_accelerators"]);
+    told(iodyno(["explain", "99"])).refused(&["no finding has this number", "1 to 41"]);
     told(iodyno(["explain", "cached_read"])).refused(&["did you mean `cached_reads`"]);
     told(iodyno(["explain", "1", "--tool", "fioo"])).refused(&["did you mean `fio`"]);
     Ok(())

@@ -6,6 +6,7 @@ mod errors;
 mod honest;
 mod shared;
 mod stage;
+mod starved;
 mod statistics;
 mod storage;
 mod stores;

@@ -96,6 +96,7 @@ wording! {
         R::AddConnections => "add numjobs, or raise iodepth",
     }
     general { remedies!(everywhere clocks errors flows) | R::KeepConnections | R::SpareCiphers | R::PrepareData | R::TimeBatches }
+    unprinted { remedies!(accelerators) }
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ wording! {
         R::AddConnections => "run more tasks (-N)",
     }
     general { remedies!(everywhere clocks errors flows) | R::KeepConnections | R::SpareCiphers | R::PrepareData | R::DropCaches }
-    unprinted { remedies!(depth percentiles schedules requests peaks) | R::TimeBatches }
+    unprinted { remedies!(depth percentiles schedules requests peaks accelerators) | R::TimeBatches }
 }
 
 #[cfg(test)]

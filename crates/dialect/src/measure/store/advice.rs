@@ -27,4 +27,5 @@ wording! {
     }
     general { remedies!(everywhere clocks errors flows schedules storage depth requests)
         | R::ReserveProcessors | R::CompareWorkers | R::EndTogether | R::TimeBatches | R::KeepConnections | R::SpareCiphers }
+    unprinted { remedies!(accelerators) }
 }
