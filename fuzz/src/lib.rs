@@ -46,11 +46,21 @@ pub fn targets() -> impl Iterator<Item = Target> {
     let importers = traces::TARGETS.iter().map(|(name, _)| Target { name, feed: traces::feed, cost: 1 });
     dialects.chain(importers).chain([
         Target { name: "run", feed: |_, input| plan_file(input), cost: 1 },
+        Target { name: "conversations", feed: |_, input| conversations(input), cost: 1 },
         Target { name: "import", feed: |_, input| import(input), cost: 1 },
         Target { name: "iot", feed: |_, input| trace::iot(input), cost: 1 },
         Target { name: "crash", feed: |_, input| crash_suite(input), cost: 20 },
         Target { name: "dump", feed: |_, input| trace::dump(input), cost: 1 },
     ])
+}
+
+/// A file of recorded conversations.
+fn conversations(input: &[u8]) {
+    let read = iodyno_dialect::conversations::parse(&String::from_utf8_lossy(input), "mine.jsonl", 512);
+    if let Err(wrong) = read {
+        let wrong = wrong.to_string();
+        assert!(wrong.contains("mine.jsonl:") && wrong.contains("\n hint: "), "{wrong}");
+    }
 }
 
 /// A file of workloads: each of its steps is tried on the model.

@@ -56,6 +56,14 @@ const LINES: &[(&str, &[&str])] = &[
              {\"by_op_type\":{\"GET\":{\"total_requests\":3,\"throughput\":{\"segmented\":{\"segments\":[{\"obj_per_sec\":1.5}]}}}}}",
         ],
     ),
+    (
+        "conversations",
+        &[
+            "{\"timestamp\": 5, \"input_length\": 600, \"output_length\": 5, \"hash_ids\": [4, 5]}\n\
+             {\"timestamp\": 9.5, \"input_length\": 512, \"output_length\": 0, \"hash_ids\": [4]}",
+            "timestamp,input_length,output_length,hash_ids\n5,600,5,\"[4, 5]\"\n9,512,1,4;7\n",
+        ],
+    ),
     ("measure", &["DIR --quick", "--size 1g FILE --json", "also:save /dev/sdz"]),
     ("age", &["DIR --to 70%", "DIR --to 70% --remove --seed 3", "DIR --to 40% --files 4k-1m"]),
     ("iperf3", &["-s", "-s -1 --json", "-c h -t 1 -P 4 -J\n\x09\x01\x00\x00\x00\x02{}", "-c h -u -b 10m -R"]),

@@ -10,6 +10,7 @@ pub mod age;
 mod allocation;
 pub mod bonnie;
 mod conversation;
+pub mod conversations;
 mod dash;
 pub mod date;
 pub mod dd;

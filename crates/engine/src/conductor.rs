@@ -314,7 +314,7 @@ impl Run<'_> {
 
     /// Cleans up, judges, and tells how it went; where ranks are lost there may be no time left to do both.
     fn end(mut self, world: &mut World, emit: Emit<'_>) -> Record {
-        if world.is_broken() && world.is_first() {
+        if self.options.stays || (world.is_broken() && world.is_first()) {
             let mut made = std::mem::take(&mut self.made);
             world.at_last(move || made.remove());
         } else {

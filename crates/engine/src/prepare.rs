@@ -218,6 +218,15 @@ fn leads(world: &World, job: &Job, rank: u32) -> bool {
     (0..world.size()).find(|other| facts.node(*other) == node && has_part(other)) == Some(rank)
 }
 
+/// Whether this rank makes a target ready that is everybody's. A bucket is the same one from every node.
+fn makes(world: &World, job: &Job, target: &Target) -> bool {
+    let has_part = |rank: &u32| part(job.ranks, job.workers, *rank, world.size()).here > 0;
+    match target.kind {
+        TargetKind::Bucket { .. } => (0..world.size()).find(has_part) == Some(world.rank()),
+        _ => leads(world, job, world.rank()),
+    }
+}
+
 /// Makes everything ready that a phase needs and that no earlier phase has made ready. What could not be is reported: where
 /// each worker stands [alone](Stop::Alone), for each worker of its own, else the first of each target. Every rank makes
 /// ready what its own workers own, whoever works on it.
@@ -239,7 +248,7 @@ pub fn prepare(
                 continue;
             }
             let own = is_per_worker(target);
-            if !whose.includes(own) || (!own && !leads(world, job, world.rank())) {
+            if !whose.includes(own) || (!own && !makes(world, job, target)) {
                 continue;
             }
             for worker in workers(world, job, own) {

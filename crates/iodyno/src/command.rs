@@ -114,8 +114,7 @@ fn runs(name: &str, arguments: &[String]) -> bool {
         })
 }
 
-/// Commands that run several plans, which depend on what the ones before found: on one rank, since several would each do all
-/// of it at once, and done anew as a whole.
+/// Commands that run several plans, which depend on what the ones before found; done anew as a whole.
 pub const EXPERIMENTS: [&str; 9] = [
     "accelerators",
     "checkpoint",
@@ -128,9 +127,12 @@ pub const EXPERIMENTS: [&str; 9] = [
     "tune",
 ];
 
-/// Refuses ranks of such a command.
+/// Those whose plans have a part for each rank.
+const OVER_RANKS: [&str; 4] = ["accelerators", "checkpoint", "kv-cache", "vector-search"];
+
+/// Refuses ranks of the others, since several would each do all of it at once.
 fn alone(world: &World, word: &str) -> Result<(), Diagnostic> {
-    if world.is_alone() || !EXPERIMENTS.contains(&word) {
+    if world.is_alone() || !EXPERIMENTS.contains(&word) || OVER_RANKS.contains(&word) {
         return Ok(());
     }
     let message =
@@ -138,9 +140,6 @@ fn alone(world: &World, word: &str) -> Result<(), Diagnostic> {
     let hint = match word {
         "load-curve" => {
             "leave the launcher out; --clients N are clients on this machine, each with a file set of its own"
-        }
-        "checkpoint" => {
-            "leave the launcher out: each process of the model is a thread here, and --subset N is the part of one host"
         }
         _ => "leave the launcher out; workers of one rank are said in a plan: workers = N",
     };

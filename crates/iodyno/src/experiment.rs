@@ -51,20 +51,27 @@ pub struct Experiment<'a> {
     pub keep: Keep,
     /// The simulated device that lasts from run to run; none: each has a new one.
     pub device: Option<LastingDevice>,
+    /// Whether what the first run makes stays for the others and goes when all are over, from where each rank made it.
+    pub lasts: bool,
+    is_begun: bool,
 }
 
 impl<'a> Experiment<'a> {
     /// The history keeps the runs as parts of the first one.
     pub fn new(world: &'a mut World, name: &str, arguments: &[String]) -> Self {
         let asked = TypedCommand { first: Some(Rc::default()), ..TypedCommand::new(name, arguments, true) };
-        Experiment { world, asked, keep: Keep::default(), device: None }
+        Experiment { world, asked, keep: Keep::default(), device: None, lasts: false, is_begun: false }
     }
 
     /// Runs a plan, which an error message calls `what`; its start and its record.
     ///
     /// # Errors
     /// The exit status; the reason was printed. Of an interrupted run 128 + its signal.
-    pub fn run(&mut self, plan: Plan, what: &str) -> Result<(RunStart, Record), u8> {
+    pub fn run(&mut self, mut plan: Plan, what: &str) -> Result<(RunStart, Record), u8> {
+        if self.lasts {
+            let is_first = !std::mem::replace(&mut self.is_begun, true);
+            plan.targets.iter_mut().for_each(|target| target.remove = is_first);
+        }
         let taken = Rc::new(RefCell::new(CapturedRecord::default()));
         let targets: Vec<String> = plan.targets.iter().map(|target| target.name.clone()).collect();
         let mut run = native::request(plan, Box::new(RecordCapture(Rc::clone(&taken))));
@@ -74,6 +81,7 @@ impl<'a> Experiment<'a> {
             asked: self.asked.clone(),
             quiet: true,
             device: self.device.clone(),
+            stays: self.lasts,
             ..OutputPolicy::from_environment()
         };
         let status = session::answer(self.world, Ok(Request::Run(Box::new(run))), &policy);

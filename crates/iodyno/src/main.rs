@@ -9,6 +9,7 @@ use iodyno_dialect::dashes;
 
 mod accelerators;
 mod archive;
+mod bucket_target;
 mod cache_command;
 mod checkpoint;
 mod command;
@@ -21,6 +22,7 @@ mod device_recovery;
 mod doctor;
 mod doubling;
 mod experiment;
+mod experiment_ranks;
 mod explain;
 mod extension_options;
 mod finding_page;

@@ -35,6 +35,15 @@ pub fn count(text: &str) -> Result<u64, String> {
     number.ok_or_else(|| "expected a number such as 500000 or 10M".into())
 }
 
+/// A name and a value, with `=` between them.
+///
+/// # Errors
+/// What was expected.
+pub fn setting(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
+    Ok((name.into(), value.into()))
+}
+
 /// A number of tokens, or evenly between two.
 ///
 /// # Errors

@@ -52,6 +52,8 @@ pub struct OutputPolicy {
     pub quiet: bool,
     /// The simulated device of all of them.
     pub device: Option<LastingDevice>,
+    /// Whether what each makes and is to be removed stays until all of them are over.
+    pub stays: bool,
 }
 
 impl OutputPolicy {
@@ -65,6 +67,7 @@ impl OutputPolicy {
             asked: TypedCommand::default(),
             quiet: false,
             device: None,
+            stays: false,
         }
     }
 
@@ -187,7 +190,8 @@ fn session(world: &mut World, mut run: Run, policy: &OutputPolicy) -> u8 {
     say_all(&leftovers::remove(&run.abandoned, &run.plan));
     let mut trigger = run.trigger.take().filter(|_| world.rank() == 0).map(TriggerWatch::start);
     let (halt, device) = (trigger.as_ref().map(TriggerWatch::halt), policy.device.clone());
-    let options = Options { interim_ns: run.interim_ns, halt, device, ..fanout.options(&run) };
+    let (interim_ns, stays) = (run.interim_ns, policy.stays);
+    let options = Options { interim_ns, halt, device, stays, ..fanout.options(&run) };
     let mut listened = true;
     // What a drop-in copies or checks it does for its own sake; who only watches, watches for a listener.
     let only_watches = run.plan.phases.iter().all(|phase| phase.watch.is_some());

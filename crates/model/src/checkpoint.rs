@@ -5,8 +5,10 @@
 
 use crate::units;
 
+pub mod behind;
 pub mod transfer;
 
+pub use behind::{BehindRecord, CheckpointsBehind};
 pub use transfer::{CheckpointMedium, CheckpointRecord, CheckpointTransfer};
 
 /// Numbers of a vocabulary of Llama 3.

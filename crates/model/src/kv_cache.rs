@@ -76,13 +76,32 @@ pub struct CacheRequests {
     pub memory: u64,
     /// Decides what is drawn, whatever the plan's seed is.
     pub seed: u64,
+    /// Requests that were recorded, in the order of their arrival: then these come, as many as `count`, and nothing is drawn.
+    #[reflect(omit_empty, key = "")]
+    pub recorded: Vec<RecordedRequest>,
 }
 
 blank_by_default!(CacheRequests);
 
+/// A request that once came.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Reflect)]
+pub struct RecordedRequest {
+    /// After the first one, ns.
+    pub at_ns: u64,
+    /// Of its prompt.
+    pub tokens: u64,
+    /// Of its answer.
+    pub answer: u64,
+    /// The identities of its prompt's blocks from the first one on; equal ones hold the same.
+    pub blocks: Vec<u64>,
+}
+
 impl CacheRequests {
-    /// Tokens of the longest conversation, its last answer included.
+    /// Tokens of the longest conversation, its last answer included; of recorded ones, of the longest prompt.
     pub fn most_tokens(&self) -> u64 {
+        if !self.recorded.is_empty() {
+            return self.recorded.iter().map(|request| request.tokens).max().unwrap_or(0);
+        }
         let most = |size: &Size| size.most_bytes().unwrap_or(0);
         let turn = most(&self.prompt).saturating_add(most(&self.answer));
         let prefix = if self.prefixes > 0 { self.prefix_tokens } else { 0 };
@@ -124,10 +143,10 @@ impl KvServer {
     /// Adds the job to a phase, on a target of the plan, and what its workers share.
     pub fn fill(&self, phase: &mut Phase, target: usize, engine: &str) {
         let requests = SharedKind::Requests(Box::new(self.requests.clone()));
-        phase.shared.push(SharedObject::new(REQUESTS, requests));
-        phase
-            .shared
-            .push(SharedObject::new(ACCELERATORS, SharedKind::Servers { count: self.accelerators.max(1) }));
+        // Of several ranks each is a server, which takes requests in turn with the others.
+        let shared = |name: &str, kind| SharedObject { each_rank: true, ..SharedObject::new(name, kind) };
+        phase.shared.push(shared(REQUESTS, requests));
+        phase.shared.push(shared(ACCELERATORS, SharedKind::Servers { count: self.accelerators.max(1) }));
         let script = Script { steps: vec![self.request()], ..Script::default() };
         let mut job = Job::new(SERVER, engine, vec![target], Workload::Script(script));
         job.workers = self.workers;

@@ -214,6 +214,15 @@ fn shared(shared: &SharedObject) -> String {
 }
 
 fn requests(asked: &CacheRequests) -> String {
+    if !asked.recorded.is_empty() {
+        return format!(
+            "{} of {} recorded requests to a cache of {} blocks of {} tokens",
+            asked.count,
+            asked.recorded.len(),
+            asked.capacity,
+            asked.block_tokens
+        );
+    }
     let rate = match asked.per_second {
         rate if rate > 0.0 => format!(" at random times, {}/s", number(rate)),
         _ => String::new(),

@@ -49,8 +49,8 @@ struct RunArguments {
 }
 
 /// Where a native command runs.
-#[derive(Debug, Default, clap::Args)]
-pub(crate) struct WorldArguments {
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct WorldArguments {
     /// Run on these hosts through ssh, mpirun or srun: h1,h2:4 (4 ranks), node[01-16]:8, or @FILE
     #[arg(long, value_name = "HOSTS")]
     hosts: Option<String>,
@@ -68,7 +68,10 @@ impl WorldArguments {
         &["--hosts", "--hostfile", "--launcher", "-hosts", "-hostfile", "-launcher"];
 
     /// Where else it is to run.
-    pub(crate) fn elsewhere(&self, loader: &mut dyn Loader) -> Result<Option<Elsewhere>, Vec<Diagnostic>> {
+    ///
+    /// # Errors
+    /// Hosts that are none, or a file of them that cannot be read.
+    pub fn elsewhere(&self, loader: &mut dyn Loader) -> Result<Option<Elsewhere>, Vec<Diagnostic>> {
         let (hosts, file) = (self.hosts.as_deref(), self.hostfile.as_deref());
         hosts::elsewhere(hosts, file, self.launcher.clone(), loader).map_err(|wrong| vec![wrong])
     }

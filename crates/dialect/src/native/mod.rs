@@ -29,8 +29,9 @@ use iodyno_model::{
     VerifyWhen, Workload,
 };
 
-pub(crate) use command::WorldArguments;
-pub use command::{ReporterMaker, explanation, on_hosts, parsed, plan, refusal, request, run};
+pub use command::{
+    ReporterMaker, WorldArguments, explanation, on_hosts, parsed, plan, refusal, request, run,
+};
 pub use export::ExportArguments;
 pub use keep::KeepArguments;
 pub use run_arguments::{Manner, WatchArguments};

@@ -1,8 +1,8 @@
 //! Jobs on buckets of object stores: what an object cannot be asked for is refused by name before anything is touched.
 
 use iodyno_model::{
-    Advice, Diagnostic, Direct, FileLock, Item, Job, Kind, Open, OpenSync, Operation, Plan, Prepare, Size,
-    Submit, Target, TargetKind, Verb, WorkerKind, Workload,
+    Advice, Diagnostic, Direct, FileLock, Item, Job, Kind, Offset, Open, OpenSync, Operation, Plan, Prepare,
+    Size, Submit, Target, TargetKind, Verb, WorkerKind, Workload,
 };
 
 use crate::engines::switched_on;
@@ -57,7 +57,7 @@ pub fn check(plan: &Plan, job: &Job, engine: &EngineFacts, wrong: &mut Vec<Diagn
         }
     }
     if any {
-        check_job(job, engine, stores, wrong);
+        check_job(plan, job, engine, stores, wrong);
     }
 }
 
@@ -79,7 +79,7 @@ fn unserved(url: &str, engine: &EngineFacts) -> (String, String) {
 }
 
 /// What a job does that objects know nothing of.
-fn check_job(job: &Job, engine: &EngineFacts, stores: bool, wrong: &mut Vec<Diagnostic>) {
+fn check_job(plan: &Plan, job: &Job, engine: &EngineFacts, stores: bool, wrong: &mut Vec<Diagnostic>) {
     let mut say = |message: &str, hint: &str| {
         let message = format!("job {}: {message}", job.name);
         wrong.push(Diagnostic::error(&job.origin, message).hint(hint));
@@ -87,18 +87,29 @@ fn check_job(job: &Job, engine: &EngineFacts, stores: bool, wrong: &mut Vec<Diag
     match &job.workload {
         Workload::Pattern(_) | Workload::Cases(_) => {}
         Workload::Script(script) => {
-            let operations = operations(&script.steps);
-            if operations.iter().any(|operation| !is_on_an_object(operation)) {
+            let object_bytes = |operation: &Operation| {
+                let target = operation.target.and_then(|target| plan.targets.get(*job.targets.get(target)?));
+                match target.map(|target| &target.kind) {
+                    Some(TargetKind::Bucket { items, .. }) => one_length(items),
+                    _ => 0,
+                }
+            };
+            let fits = |operation: &&Operation| {
+                is_on_an_object(operation) || is_within_objects(operation, object_bytes(operation), engine)
+            };
+            if !operations(&script.steps).iter().all(fits) {
                 say(
-                    "steps on objects are whole operations on one of them by its number",
-                    "say create, open, stat or unlink of an item, with its bytes, and nothing that is held open",
+                    "steps on objects are operations on one of them by its number, or at places that lie in one object each",
+                    "say create, open, stat or unlink of an item, with its bytes; or read places that are drawn, of a size that \
+                     divides the objects'; and nothing that is held open",
                 );
             }
         }
         _ => say("objects are worked on by drawn operations or steps", "traces are for files"),
     }
     let labels = source::labels(job);
-    let unknown = labels.iter().find(|(_, verb)| stores && !engine.verbs.has(*verb));
+    let is_unknown = |verb: &Verb| verb.kind() != Kind::Control && !engine.verbs.has(*verb);
+    let unknown = labels.iter().find(|(_, verb)| stores && is_unknown(verb));
     if let Some((_, verb)) = unknown {
         let known: Vec<_> =
             Verb::ALL.iter().filter(|verb| engine.verbs.has(**verb)).map(|verb| verb.name()).collect();
@@ -127,6 +138,23 @@ fn is_on_an_object(operation: &Operation) -> bool {
         && !matches!(operation.item, Item::Whole | Item::Named(_) | Item::Held | Item::AllHeld);
     let is_pause = operation.verb.kind() == Kind::Control;
     (is_item || is_pause) && operation.handle.is_none() && operation.other.is_none()
+}
+
+/// Whether a step reads or writes at a place of its own, never across the end of an object; a store takes whole ones.
+fn is_within_objects(operation: &Operation, object_bytes: u64, engine: &EngineFacts) -> bool {
+    let Size::Fixed(bytes) = operation.size else { return false };
+    let has_place = match &operation.offset {
+        Offset::Requested { block_bytes, .. } => *block_bytes == object_bytes,
+        Offset::Drawn { .. } | Offset::At(0) => true,
+        _ => false,
+    };
+    let is_whole = bytes == object_bytes;
+    let fits = match operation.verb {
+        Verb::Read => bytes > 0 && object_bytes.is_multiple_of(bytes),
+        Verb::Write => is_whole || (engine.writes_parts && bytes > 0 && object_bytes.is_multiple_of(bytes)),
+        _ => false,
+    };
+    object_bytes > 0 && has_place && fits && operation.handle.is_none() && operation.other.is_none()
 }
 
 /// How a target is opened or prepared that an object is not; with what to do.
@@ -250,6 +278,30 @@ mod tests {
         assert_eq!(odd, ["target t: requests of 3000 bytes cross the ends of objects of 1048576"]);
         let verb = found(&|job, _| job.workload = drawing(Verb::Chmod, 0));
         assert_eq!(verb, ["job j: engine store cannot chmod objects"]);
+        let script = |verb: Verb, offset: Offset, bytes: u64| {
+            found(&move |job, _| {
+                let size = Size::Fixed(bytes);
+                let moved = Operation { size, offset: offset.clone(), ..Operation::on(verb, 0) }.step("m");
+                let steps = vec![Operation::control(Verb::Think).step("t"), moved];
+                job.workload = Workload::Script(iodyno_model::Script { steps, ..Default::default() });
+            })
+        };
+        let requested = |block_bytes| Offset::Requested { stored: false, block_bytes };
+        assert_eq!(script(Verb::Read, requested(1 << 20), 1 << 20), [""; 0], "and a pause besides");
+        assert_eq!(script(Verb::Write, requested(1 << 20), 1 << 20), [""; 0]);
+        let drawn = || Offset::Drawn { pick: Pick::Uniform, span_bytes: 4 << 20 };
+        assert_eq!(script(Verb::Read, drawn(), 4096), [""; 0]);
+        for wrong in [
+            script(Verb::Read, requested(4096), 4096),
+            script(Verb::Write, drawn(), 4096),
+            script(Verb::Read, drawn(), 3000),
+            script(Verb::Read, Offset::Next, 4096),
+        ] {
+            assert!(
+                wrong.len() == 1 && wrong[0].contains("at places that lie in one object each"),
+                "{wrong:?}"
+            );
+        }
         let file = found(&|_, target| target.kind = TargetKind::Nothing { bytes: 1 });
         assert_eq!(file, ["target t: engine store works on buckets alone"]);
     }

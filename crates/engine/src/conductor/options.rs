@@ -25,6 +25,8 @@ pub struct Options {
     pub keep_ns: u64,
     /// Whether witnesses watch.
     pub witness: bool,
+    /// Whether what it made and is to be removed stays until the world ends, for further runs of this world.
+    pub stays: bool,
     /// What else may end it.
     #[reflect(skip)]
     pub halt: Option<Halt>,
@@ -70,6 +72,7 @@ impl Default for Options {
             interim_ns: 0,
             keep_ns: 0,
             witness: true,
+            stays: false,
             halt: None,
             surveys: TreeSurveys::default(),
             device: None,

@@ -488,6 +488,7 @@ fn shared(
     let jobs = phase.jobs.iter().filter(|job| world.part(job).here > 0).cloned().collect();
     let here = Phase { jobs, shared: phase.shared.clone(), repetition: phase.repetition, ..Phase::default() };
     SharedObjects::of(&checked.plan, &here, |target| found(world, checked, &here, target, fresh))
+        .map(|shared| shared.on_rank(world.rank(), world.size()))
         .map_err(|errno| Failure::call("mmap", errno))
 }
 

@@ -49,8 +49,7 @@ pub fn lead(
 /// On the first rank: tells the others that it is over, and leaves. Where ranks were lost all others are ended. What was
 /// left to the end is done before, and said where it does not go well.
 pub fn part(mut world: World, status: u8, say: &mut dyn FnMut(Diagnostic)) -> u8 {
-    let wrong = world.do_errands().into_iter().map(|what| Diagnostic::warning(&Default::default(), what));
-    wrong.for_each(say);
+    told(world.do_errands()).for_each(&mut *say);
     if world.is_alone() {
         world.leave();
         return status;
@@ -60,6 +59,10 @@ pub fn part(mut world: World, status: u8, say: &mut dyn FnMut(Diagnostic)) -> u8
     }
     world.leave();
     status
+}
+
+fn told(wrong: Vec<String>) -> impl Iterator<Item = Diagnostic> {
+    wrong.into_iter().map(|what| Diagnostic::warning(&Default::default(), what))
 }
 
 /// On another rank: does what the first one says, silently; the exit status. Only that the first one is gone is said here,
@@ -73,6 +76,7 @@ pub fn follow(mut world: World, say: &mut dyn FnMut(Diagnostic)) -> u8 {
         });
         match call {
             Some(RoleMessage::Over(status)) => {
+                told(world.do_errands()).for_each(&mut *say);
                 world.leave();
                 return status;
             }
@@ -85,7 +89,7 @@ pub fn follow(mut world: World, say: &mut dyn FnMut(Diagnostic)) -> u8 {
             None => world.lose(&[]),
         }
         if world.is_broken() {
-            orphaned(&world).into_iter().for_each(&mut *say);
+            told(world.do_errands()).chain(orphaned(&world)).for_each(&mut *say);
             linger();
             give_up(&world, 1);
         }

@@ -5,7 +5,7 @@
 //! process, which all workers share. A file is written once, from its begin to its end, by one writer; reads go anywhere.
 //! It refuses writes elsewhere: HDFS has none.
 
-use iodyno_model::{Diagnostic, Job, Verb, VerbSet, WorkerKind};
+use iodyno_model::{Diagnostic, Job, Kind, Verb, VerbSet, WorkerKind};
 
 use self::calls::{Calls, Connection, Creation, Handle};
 use super::{
@@ -98,6 +98,10 @@ impl SyncEngine for Hdfs {
 
     fn perform(&mut self, io: &Io, _files: &mut Files) -> i64 {
         let (creation, flushes) = (self.creation, self.flushes);
+        // What only carries a line of the tally is nothing to ask a store for.
+        if io.verb.kind() == Kind::Control {
+            return 0;
+        }
         let Some(directory) = self.targets.get_mut(io.file as usize) else {
             return -i64::from(libc::EBADF);
         };

@@ -8,7 +8,7 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::Arc;
 
-use iodyno_model::{Diagnostic, Job, Verb, VerbSet, WorkerKind};
+use iodyno_model::{Diagnostic, Job, Kind, Verb, VerbSet, WorkerKind};
 
 use self::calls::{Calls, Handle, Pool};
 use self::completions::Completions;
@@ -155,6 +155,10 @@ impl Engine for Rados {
     }
 
     fn push(&mut self, slot: Slot, io: &Io, _files: &mut Files) {
+        // What only carries a line of the tally is nothing to ask a store for.
+        if io.verb.kind() == Kind::Control {
+            return self.ready.push((slot, 0));
+        }
         match self.begin(slot, io) {
             Ok(()) => self.in_flight += 1,
             Err(result) => self.ready.push((slot, result)),

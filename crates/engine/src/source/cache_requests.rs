@@ -47,12 +47,18 @@ impl RequestList {
     /// # Errors
     /// What of them cannot.
     pub fn check(asked: &CacheRequests) -> Result<(), Failure> {
-        RequestStream::new(asked).map(drop)
+        match asked.recorded.is_empty() {
+            true => RequestStream::new(asked).map(drop),
+            false => Lru::of(asked.capacity).map(drop),
+        }
     }
 
     /// # Errors
     /// Numbers that cannot be drawn.
     pub fn new(asked: &CacheRequests) -> Result<RequestList, Failure> {
+        if !asked.recorded.is_empty() {
+            return RequestList::recorded(asked);
+        }
         let mut stream = RequestStream::new(asked)?;
         let mut list = RequestList::default();
         for _ in 0..asked.before {
@@ -72,6 +78,35 @@ impl RequestList {
         Ok(list)
     }
 
+    /// Those that were recorded, with a cache that is empty at first. The blocks of answers have no names, so they are not
+    /// stored; neither is the end of a prompt that fills no block.
+    fn recorded(asked: &CacheRequests) -> Result<RequestList, Failure> {
+        let (mut storage, mut memory) = (Lru::of(asked.capacity)?, Lru::within(asked.memory, asked.capacity));
+        let mut list = RequestList::default();
+        let each = asked.block_tokens.max(1);
+        let count = usize::try_from(asked.count).unwrap_or(usize::MAX);
+        for came in asked.recorded.iter().take(count) {
+            let whole = came.blocks.len().min((came.tokens / each).min(asked.capacity) as usize);
+            let blocks: Vec<_> = came.blocks[..whole].iter().map(|id| (*id, RECORDED)).collect();
+            let begin = list.places.len();
+            let (cached, in_memory) = look_up(&storage, &memory, blocks.iter().copied(), &mut list.places);
+            let reads = begin..list.places.len();
+            store(&mut storage, &blocks, cached, &mut list.places);
+            if asked.memory > 0 {
+                blocks.iter().rev().for_each(|block| _ = memory.take_in(*block));
+            }
+            list.requests.push(CacheRequest {
+                at_ns: came.at_ns,
+                tokens: came.tokens,
+                cached_tokens: cached as u64 * each,
+                memory_tokens: in_memory * each,
+                stores: reads.end..list.places.len(),
+                reads,
+            });
+        }
+        Ok(list)
+    }
+
     pub fn get(&self, number: u64) -> Option<&CacheRequest> {
         self.requests.get(usize::try_from(number).ok()?)
     }
@@ -81,6 +116,41 @@ impl RequestList {
         let range = if stored { &request.stores } else { &request.reads };
         self.places.get(range.clone()).unwrap_or_default()
     }
+}
+
+/// The second half of the identity of recorded blocks, which have one number each.
+const RECORDED: u64 = u64::MAX;
+
+/// How many blocks are there, from the first one on, and how many of these lie in memory; the places of the others.
+fn look_up(
+    storage: &Lru,
+    memory: &Lru,
+    blocks: impl Iterator<Item = (u64, u64)>,
+    places: &mut Vec<u32>,
+) -> (usize, u64) {
+    let (mut cached, mut in_memory) = (0, 0);
+    for block in blocks {
+        let Some(place) = storage.place(block) else { break };
+        match memory.place(block) {
+            Some(_) => in_memory += 1,
+            None => places.push(place),
+        }
+        cached += 1;
+    }
+    (cached, in_memory)
+}
+
+/// Takes in the blocks that are not cached, whose places are told. The last block of a conversation is of no use without those
+/// before it, so it counts as used before them.
+fn store(storage: &mut Lru, blocks: &[(u64, u64)], cached: usize, places: &mut Vec<u32>) {
+    let (used, new) = blocks.split_at(cached.min(blocks.len()));
+    used.iter().rev().for_each(|block| storage.touch(*block));
+    let first = places.len();
+    for block in new.iter().rev() {
+        places.push(storage.take_in(*block));
+    }
+    places[first..].reverse();
+    used.iter().rev().for_each(|block| storage.touch(*block));
 }
 
 /// More of anything are not worked out.
@@ -143,10 +213,6 @@ impl<'a> RequestStream<'a> {
             Distribution::new(&pick, count.max(1), 1, asked.seed ^ seed).map_err(super::walk::failure)
         };
         let sizes = |size| Sizes::new(size).map_err(super::walk::failure);
-        let places = u32::try_from(asked.capacity).ok().filter(|places| *places < Lru::NONE);
-        let places = places.ok_or_else(|| {
-            Failure::new(format!("a cache of {} blocks", asked.capacity)).hint("at most 4294967294")
-        })?;
         Ok(RequestStream {
             asked,
             who: Random::from_seed(asked.seed, WHO),
@@ -158,8 +224,8 @@ impl<'a> RequestStream<'a> {
             answer: sizes(&asked.answer)?,
             conversations: vec![None; usize::try_from(asked.sessions.max(1)).unwrap_or(1)],
             begun: 0,
-            storage: Lru::new(places),
-            memory: Lru::new(u32::try_from(asked.memory).unwrap_or(u32::MAX).min(places)),
+            storage: Lru::of(asked.capacity)?,
+            memory: Lru::within(asked.memory, asked.capacity),
         })
     }
 
@@ -184,7 +250,8 @@ impl<'a> RequestStream<'a> {
         conversation.tokens += self.prompt.draw(&mut self.how_much);
         let tokens = conversation.tokens;
         let before = places.len();
-        let (cached, in_memory) = self.look_up(&conversation, tokens / each, places);
+        let blocks = (0..tokens / each).map(|number| conversation.block(number, self.asked));
+        let (cached, in_memory) = look_up(&self.storage, &self.memory, blocks, places);
         let reads = before..places.len();
         conversation.tokens += self.answer.draw(&mut self.how_much);
         conversation.turns += 1;
@@ -194,44 +261,20 @@ impl<'a> RequestStream<'a> {
         CacheRequest {
             at_ns: 0,
             tokens,
-            cached_tokens: cached * each,
+            cached_tokens: cached as u64 * each,
             memory_tokens: in_memory * each,
             stores: reads.end..places.len(),
             reads,
         }
     }
 
-    /// How many of its blocks are there, from the first one on, and how many of these lie in memory; the places of the others.
-    fn look_up(&mut self, conversation: &Conversation, blocks: u64, places: &mut Vec<u32>) -> (u64, u64) {
-        let (mut cached, mut in_memory) = (0, 0);
-        while cached < blocks {
-            let block = conversation.block(cached, self.asked);
-            let Some(place) = self.storage.place(block) else { break };
-            match self.memory.place(block) {
-                Some(_) => in_memory += 1,
-                None => places.push(place),
-            }
-            cached += 1;
-        }
-        (cached, in_memory)
-    }
-
-    /// Takes new blocks in. The last block of a conversation is of no use without those before it, so it counts as used before
-    /// them.
-    fn store(&mut self, conversation: &Conversation, cached: u64, blocks: u64, places: &mut Vec<u32>) {
+    /// Takes new blocks in.
+    fn store(&mut self, conversation: &Conversation, cached: usize, blocks: u64, places: &mut Vec<u32>) {
         let blocks = blocks.min(self.asked.capacity);
-        let used = (0..cached.min(blocks)).rev().map(|number| conversation.block(number, self.asked));
-        used.clone().for_each(|block| self.storage.touch(block));
-        let first = places.len();
-        for number in (cached..blocks).rev() {
-            places.push(self.storage.take_in(conversation.block(number, self.asked)));
-        }
-        places[first..].reverse();
-        used.for_each(|block| self.storage.touch(block));
+        let blocks: Vec<_> = (0..blocks).map(|number| conversation.block(number, self.asked)).collect();
+        store(&mut self.storage, &blocks, cached, places);
         if self.asked.memory > 0 {
-            for number in (0..blocks).rev() {
-                self.memory.take_in(conversation.block(number, self.asked));
-            }
+            blocks.iter().rev().for_each(|block| _ = self.memory.take_in(*block));
         }
     }
 }
@@ -253,6 +296,19 @@ struct LruEntry {
 
 impl Lru {
     const NONE: u32 = u32::MAX;
+
+    /// Of so many places.
+    fn of(capacity: u64) -> Result<Lru, Failure> {
+        let places = u32::try_from(capacity).ok().filter(|places| *places < Lru::NONE);
+        places
+            .map(Lru::new)
+            .ok_or_else(|| Failure::new(format!("a cache of {capacity} blocks")).hint("at most 4294967294"))
+    }
+
+    /// The part of a cache that lies in memory.
+    fn within(memory: u64, capacity: u64) -> Lru {
+        Lru::new(u32::try_from(memory.min(capacity)).unwrap_or(u32::MAX))
+    }
 
     fn new(places: u32) -> Lru {
         Lru { places, known: HashMap::new(), entries: Vec::new(), newest: Lru::NONE, oldest: Lru::NONE }

@@ -69,6 +69,32 @@ fn arrivals_have_their_rate_and_are_the_same_for_a_seed() {
     assert_ne!(list.requests, other.requests);
 }
 
+#[test]
+fn recorded_requests_come_as_they_came_and_find_equal_blocks() {
+    let came = |at_ns, tokens, blocks: &[u64]| iodyno_model::kv_cache::RecordedRequest {
+        at_ns,
+        tokens,
+        answer: 5,
+        blocks: blocks.to_vec(),
+    };
+    let recorded = vec![
+        came(0, 40, &[7, 8, 9]),
+        came(10, 64, &[7, 8, 1, 2]),
+        came(10, 64, &[3, 8, 1, 2]),
+        came(20, 16, &[2]),
+    ];
+    let list = RequestList::new(&CacheRequests { recorded, ..asked(4) }).unwrap();
+    // The third block of the first has 8 of 16 tokens; the third request's hole is at its beginning.
+    assert_eq!(cached(&list), [0, 32, 0, 16]);
+    assert_eq!(list.requests.iter().map(|request| request.at_ns).collect::<Vec<_>>(), [0, 10, 10, 20]);
+    assert_eq!(list.places(&list.requests[0], true), [1, 0], "the beginning is taken in last");
+    assert_eq!(list.places(&list.requests[1], false), [1, 0]);
+    assert_eq!(list.places(&list.requests[1], true), [3, 2]);
+    assert_eq!(list.places(&list.requests[2], true).len(), 4, "what is there is named anew after a hole");
+    let few = CacheRequests { count: 1, recorded: vec![came(0, 16, &[1]), came(1, 16, &[1])], ..asked(1) };
+    assert_eq!(RequestList::new(&few).unwrap().requests.len(), 1);
+}
+
 /// The hit rate of an LRU cache whose blocks are asked for independently. Source: Che, Tung, Wang, "Hierarchical web caching
 /// systems: modeling, design and experimental results", 2002.
 fn che(blocks: u64, capacity: f64, theta: f64) -> f64 {

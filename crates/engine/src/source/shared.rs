@@ -37,6 +37,8 @@ pub struct SharedObjects {
     pub sample_lists: SampleLists,
     /// What the conductor is called by, where it has other ranks to hear: barriers go over all of them.
     bell: Option<Bell>,
+    /// The rank, and how many there are: of requests that each rank has, it takes every so many.
+    turn: (u64, u64),
 }
 
 /// One object's state; zero is: nothing happened yet.
@@ -113,6 +115,7 @@ impl SharedObjects {
             pools: None,
             sample_lists: SampleLists::default(),
             bell: None,
+            turn: (0, 1),
         })
     }
 
@@ -129,6 +132,12 @@ impl SharedObjects {
     /// The same where there are other ranks that the conductor brings together when it is called; none: there are none.
     pub fn over_ranks(self, bell: Option<Bell>) -> Self {
         SharedObjects { bell, ..self }
+    }
+
+    /// The same on a rank of so many.
+    #[must_use]
+    pub fn on_rank(self, rank: u32, ranks: u32) -> Self {
+        SharedObjects { turn: (rank.into(), ranks.max(1).into()), ..self }
     }
 
     /// The object of that name, for one worker.
@@ -486,7 +495,10 @@ impl Object {
     fn take_request(&mut self, now: Tick) -> Answer {
         let number = match self.due {
             Some(_) => self.taken.unwrap_or(u64::MAX),
-            None => self.cell().value.fetch_add(1, Relaxed) as u64,
+            None => {
+                let (rank, ranks) = self.objects.turn;
+                (self.cell().value.fetch_add(1, Relaxed) as u64).saturating_mul(ranks) + rank
+            }
         };
         self.taken = Some(number);
         let Some(arrival) = self.request().map(|(_, _, arrival)| arrival) else { return Answer::Over };
@@ -736,6 +748,19 @@ mod tests {
         assert_eq!([a.take(100, 10), b.take(30, 10), c.take(50, 20)], [110, 40, 90].map(Answer::At));
         assert_eq!([b.take(30, 40), c.take(50, 90)], [Answer::Granted, Answer::Granted]);
         assert_eq!(b.take(5, 200), Answer::At(205), "time that nobody took is lost");
+    }
+
+    #[test]
+    fn ranks_take_requests_in_turn() {
+        let asked = iodyno_model::kv_cache::CacheRequests { count: 5, capacity: 1, ..Default::default() };
+        let taken = |rank, ranks| {
+            let objects = objects(SharedKind::Requests(Box::new(asked.clone()))).on_rank(rank, ranks);
+            let mut one = objects.at(0);
+            let taken = std::iter::from_fn(|| (one.take(1, 0) == Answer::Granted).then_some(one.taken?));
+            taken.collect::<Vec<_>>()
+        };
+        assert_eq!([taken(0, 2), taken(1, 2)], [vec![0, 2, 4], vec![1, 3]]);
+        assert_eq!(taken(0, 1), [0, 1, 2, 3, 4]);
     }
 
     #[test]

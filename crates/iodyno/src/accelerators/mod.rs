@@ -9,6 +9,7 @@ mod workload;
 
 use clap::Parser;
 use iodyno_dialect::Loader;
+use iodyno_dialect::native::WorldArguments;
 use iodyno_engine::world::World;
 use iodyno_model::{Diagnostic, Origin, units};
 
@@ -17,6 +18,7 @@ use self::report::FeedingFigures;
 use self::workload::{Accelerator, Training, TrainingRun};
 use crate::doubling;
 use crate::experiment::{self, Experiment};
+use crate::experiment_ranks;
 use crate::loader::HostLoader;
 use crate::option_values::{positive_number, positive_time, share};
 use crate::report_output::{ReportArguments, ReportOutput};
@@ -46,7 +48,7 @@ pub struct AcceleratorsArgs {
     /// Utilisation below which an accelerator is not fed, percent [default: the workload's: 90, retinanet 85, cosmoflow and dlrm 70]
     #[arg(long, value_name = "PERCENT", value_parser = share)]
     pub threshold: Option<f64>,
-    /// Accelerators at most
+    /// Accelerators at most, on all ranks together
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=16_384))]
     pub most: u32,
     /// Size of the data set, or 5x: so many times the memory [default: 4GiB, at most half of what is free; of a device, all it
@@ -59,6 +61,8 @@ pub struct AcceleratorsArgs {
     /// Seed of file sizes and of the samples' order
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    #[command(flatten)]
+    pub world: WorldArguments,
     #[command(flatten)]
     pub output: ReportArguments,
 }
@@ -109,26 +113,34 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
         Ok(words) => words,
         Err(status) => return status,
     };
+    let asked: (Option<&str>, &[&str]) = (words.on.as_deref(), &[]);
+    if let Some(status) = experiment_ranks::elsewhere(world, "accelerators", arguments, &words.world, asked) {
+        return status;
+    }
     let (run, files) = match ReportOutput::of(lowered(world, &words), &words.output) {
         Ok(prepared) => prepared,
         Err(status) => return status,
     };
     let _removed = MadePath(run.root.clone());
     let by_data = run.files * run.figures.per_file / (u64::from(run.figures.batch) * LEAST_STEPS);
-    let most = words.most.min(u32::try_from(by_data).unwrap_or(u32::MAX));
+    let most = words.most.min(u32::try_from(by_data).unwrap_or(u32::MAX)) / run.ranks;
     let least_percent = words.threshold.unwrap_or(run.figures.least_percent);
     let mut experiment = Experiment::new(world, "accelerators", arguments);
+    experiment.lasts = run.ranks > 1;
     let mut started = None;
-    let points = doubling::largest_number(most, |accelerators| {
+    // Each rank has as many.
+    let points = doubling::largest_number(most, |each| {
+        let accelerators = each * run.ranks;
         experiment::progress(&format!("{accelerators} accelerators"));
-        let (start, record) = experiment.run(run.plan(accelerators), "the training input")?;
+        let (start, record) = experiment.run(run.plan(each), "the training input")?;
         let point = FeedingPoint::of(accelerators, &run, &start, &record);
         started.get_or_insert(start);
         let is_fed = point.is_fed(least_percent);
         Ok((point, is_fed))
     });
     files.write_points(points, started, |started, points| {
-        FeedingFigures { words: &words, run: &run, started, points, least_percent, most }.report()
+        FeedingFigures { words: &words, run: &run, started, points, least_percent, most: most * run.ranks }
+            .report()
     })
 }
 
@@ -153,11 +165,13 @@ fn lowered(world: &World, words: &AcceleratorsArgs) -> Result<TrainingRun, Vec<D
         steps: words.time.div_ceil(compute_ns).max(LEAST_STEPS) + 1,
         seed: words.seed,
         root: String::new(),
+        ranks: world.size(),
         device: None,
         origin: Origin::argument(words.directory.as_deref().unwrap_or("--on")),
     };
     let bytes = match (&words.on, &words.directory) {
         (Some(device), _) => {
+            experiment_ranks::one_clock(world).map_err(one)?;
             let device = simulated_device::named(device, "--on")?;
             let asked = words.dataset.map(|size| size.bytes(None)).transpose().map_err(one)?;
             let bytes = simulated_device::capacity_bytes(&device).min(asked.unwrap_or(u64::MAX));
@@ -166,7 +180,10 @@ fn lowered(world: &World, words: &AcceleratorsArgs) -> Result<TrainingRun, Vec<D
         }
         (None, directory) => {
             let directory = directory.as_deref().unwrap_or_default();
+            // Of all hosts, each of which is taken to have as much as this one.
+            let machines = u64::from(world.facts().machines());
             let memory = HostLoader::new(world).look(directory).and_then(|facts| facts.target.memory_bytes);
+            let memory = memory.map(|bytes| bytes.saturating_mul(machines));
             let asked = words.dataset.map(|size| size.bytes(memory)).transpose();
             let data = ExperimentData {
                 directory,
@@ -180,13 +197,13 @@ fn lowered(world: &World, words: &AcceleratorsArgs) -> Result<TrainingRun, Vec<D
         }
     };
     run.files = bytes / figures.file_bytes();
-    let least = (u64::from(figures.batch) * LEAST_STEPS).div_ceil(figures.per_file);
+    let least = (u64::from(figures.batch) * LEAST_STEPS * u64::from(run.ranks)).div_ceil(figures.per_file);
     if run.files < least {
         let needed = units::binary(least * figures.file_bytes());
         let message =
             format!("a data set of {} has too few samples of {}", units::binary(bytes), figures.name);
-        let hint =
-            format!("one accelerator needs {needed}: --dataset says how large it is, at most what is free");
+        let who = if run.ranks > 1 { "one accelerator on each rank" } else { "one accelerator" };
+        let hint = format!("{who} needs {needed}: --dataset says how large it is, at most what is free");
         return Err(one(Diagnostic::error(&run.origin, message).hint(hint)));
     }
     Ok(run)

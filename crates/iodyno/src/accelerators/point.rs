@@ -2,9 +2,11 @@
 
 use iodyno_model::{AcceleratorRecord, Record, RunStart, Utilisation, training};
 use iodyno_report::shape;
+use iodyno_truth::limit::{processor_ns, processors_percent};
 
 use super::workload::TrainingRun;
-use crate::limiting_part::{limiting_part, processor_ns, processors_percent};
+use crate::experiment_ranks::place;
+use crate::limiting_part::limiting_part;
 
 /// What so many accelerators came to.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -13,8 +15,9 @@ pub struct FeedingPoint {
     /// The mean of all, and of the one that waited longest, percent.
     pub utilised_percent: f64,
     pub least_percent: f64,
-    /// Which that is, and how long it waited, ns.
+    /// Which that is, where, and how long it waited, ns.
     pub late: u32,
+    pub late_place: String,
     pub late_ns: u64,
     pub samples_per_second: f64,
     pub bytes_per_second: f64,
@@ -36,6 +39,7 @@ impl FeedingPoint {
             point.utilised_percent = mean_percent;
             (point.least_percent, point.late, point.late_ns) =
                 (least.utilisation_percent(), least.index, least.load_ns);
+            point.late_place = place(least.rank, &record.world);
         }
         let batch = f64::from(run.figures.batch);
         let rate =
@@ -48,7 +52,8 @@ impl FeedingPoint {
             let readers = phase.jobs.iter().filter(|job| job.name == training::READER);
             let used: u64 = readers.map(processor_ns).sum();
             let samples: f64 = all.iter().map(|each| each.steps as f64 * batch).sum();
-            point.processors_percent = Some(processors_percent(used, phase, &started.machine));
+            point.processors_percent =
+                Some(processors_percent(used, phase, &started.machine, record.world.machines()));
             point.sample_ns = Some(used as f64 / samples.max(1.0));
         }
         point.limit = limiting_part(phase, point.processors_percent, run.device.as_ref());

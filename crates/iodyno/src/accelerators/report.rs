@@ -10,6 +10,7 @@ use super::AcceleratorsArgs;
 use super::point::FeedingPoint;
 use super::workload::TrainingRun;
 use crate::doubling;
+use crate::experiment_ranks;
 
 /// Less than this from the page cache is no matter, percent.
 const CACHED_PERCENT: f64 = 5.0;
@@ -56,11 +57,13 @@ impl FeedingFigures<'_> {
             figures.readers,
             number::latency(run.compute_ns as f64)
         );
-        vec![
+        let mut facts = vec![
             ("workload".into(), format!("{}: {input}", figures.name)),
             ("data set".into(), set),
             ("machine".into(), format!("iodyno {} · {} · {}", machine.version, machine.host, machine.kernel)),
-        ]
+        ];
+        facts.extend(experiment_ranks::fact(&self.started.world));
+        facts
     }
 
     fn curve(&self) -> ReportSection {
@@ -127,9 +130,10 @@ impl FeedingFigures<'_> {
     /// What kept more of them from being fed.
     fn limit(&self, point: &FeedingPoint) -> String {
         format!(
-            "With {} number {} waited longest, {} for its batches; {}.",
+            "With {} number {}{} waited longest, {} for its batches; {}.",
             point.accelerators,
             point.late,
+            point.late_place,
             number::latency(point.late_ns as f64),
             point.limit
         )
@@ -140,8 +144,9 @@ impl FeedingFigures<'_> {
         if self.run.device.is_some() {
             return None;
         }
-        let (set, memory) =
-            (self.run.files * self.run.figures.file_bytes(), self.started.machine.memory_bytes);
+        let machines = u64::from(self.started.world.machines());
+        let memory = self.started.machine.memory_bytes.saturating_mul(machines);
+        let set = self.run.files * self.run.figures.file_bytes();
         if set >= memory.saturating_mul(MEMORY_TIMES) {
             return Some(format!("The data set is {MEMORY_TIMES} times the memory or more."));
         }

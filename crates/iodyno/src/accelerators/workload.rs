@@ -227,6 +227,8 @@ pub struct TrainingRun {
     pub seed: u64,
     /// The data set's directory; of a simulated device nothing.
     pub root: String,
+    /// Each has as many accelerators.
+    pub ranks: u32,
     pub device: Option<Device>,
     pub origin: Origin,
 }
@@ -239,12 +241,12 @@ const FILES_ENGINE: &str = iodyno_dialect::engine_choice::POSITIONED_CALLS;
 const DEVICE_ENGINE: &str = "sim";
 
 impl TrainingRun {
-    /// Each point of the search, with so many accelerators.
+    /// Each point of the search, with so many accelerators on each rank.
     pub fn input(&self, accelerators: u32) -> TrainingInput {
         let Figures { per_file, batch, readers, transfer_bytes, shuffled, .. } = self.figures;
         let mut input = TrainingInput {
             accelerators,
-            ranks: 1,
+            ranks: self.ranks,
             readers,
             prefetch: PREFETCH.div_ceil(readers),
             batch,
@@ -275,7 +277,8 @@ impl TrainingRun {
     }
 
     pub fn plan(&self, accelerators: u32) -> Plan {
-        let mut phase = Phase { name: format!("{accelerators} accelerators"), ..Phase::default() };
+        let mut phase =
+            Phase { name: format!("{} accelerators", accelerators * self.ranks), ..Phase::default() };
         let engine = if self.device.is_some() { DEVICE_ENGINE } else { FILES_ENGINE };
         self.input(accelerators).fill(&mut phase, 0, engine);
         Plan {

@@ -7,13 +7,16 @@ mod report;
 mod setup;
 
 use clap::{Parser, ValueEnum};
+use iodyno_dialect::native::WorldArguments;
 use iodyno_engine::world::World;
+use iodyno_model::checkpoint::BehindRecord;
 use iodyno_model::{CheckpointModel, CheckpointRecord, Diagnostic, Origin, units};
 
 use self::report::{CheckpointFigures, CheckpointPoint};
 use self::setup::CheckpointSetup;
 use crate::experiment::{self, Experiment};
-use crate::option_values::positive_time;
+use crate::experiment_ranks;
+use crate::option_values::{positive_time, setting};
 use crate::report_output::{ReportArguments, ReportOutput};
 use crate::runs::{ended, one, parsed};
 
@@ -48,9 +51,12 @@ pub struct CheckpointArgs {
     /// The files that the framework writes, or one for each process
     #[arg(long, value_name = "WHICH", default_value = "framework")]
     pub files: FileDivision,
-    /// Training between two checkpoints
-    #[arg(long, value_name = "TIME", default_value = "30min", value_parser = positive_time)]
-    pub interval: u64,
+    /// Training between two checkpoints [default: 30min; with --async, which waits for it, twice a save, at least 1s]
+    #[arg(long, value_name = "TIME", value_parser = positive_time)]
+    pub interval: Option<u64>,
+    /// Besides, write as many behind training that goes on, a sleep of --interval, and measure what that stops it for
+    #[arg(long = "async")]
+    pub behind: bool,
     /// Checkpoints that are saved and restored
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub times: u32,
@@ -67,6 +73,8 @@ pub struct CheckpointArgs {
     #[arg(long)]
     pub keep: bool,
     #[command(flatten)]
+    pub world: WorldArguments,
+    #[command(flatten)]
     pub output: ReportArguments,
 }
 
@@ -79,6 +87,12 @@ pub enum FileDivision {
     /// All that a process saves in one file
     Rank,
 }
+
+/// Training between two checkpoints, unless the command says it, ns.
+const INTERVAL_NS: u64 = 1_800_000_000_000;
+/// With checkpoints behind training: at least so much, and so many times a save.
+const LEAST_INTERVAL_NS: u64 = 1_000_000_000;
+const SAVES_EACH: u64 = 2;
 
 const AFTER: &str = "Each process is a thread that creates its files, writes them and makes them durable; before a restore their \
 cached pages are dropped. The longest process counts. After MLPerf Storage 2.0, not a result of it. docs/checkpoint.md explains \
@@ -99,32 +113,60 @@ fn transfer(text: &str) -> Result<u64, String> {
     if (512..=1 << 30).contains(&bytes) { Ok(bytes) } else { Err("expected 512 to 1GiB".into()) }
 }
 
-fn setting(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
-    Ok((name.into(), value.into()))
-}
-
 /// Does `iodyno checkpoint ARGUMENTS…`; the exit status.
 pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
     let words = match parsed::<CheckpointArgs>("iodyno checkpoint", arguments) {
         Ok(words) => words,
         Err(status) => return status,
     };
+    let asked: (Option<&str>, &[&str]) = (words.on.as_deref(), &[]);
+    if let Some(status) = experiment_ranks::elsewhere(world, "checkpoint", arguments, &words.world, asked) {
+        return status;
+    }
     let (setup, files) = match ReportOutput::of(CheckpointSetup::new(world, &words), &words.output) {
         Ok(prepared) => prepared,
         Err(status) => return status,
     };
     let mut experiment = Experiment::new(world, "checkpoint", arguments);
-    let measured = measure(&mut experiment, &setup, words.times);
+    let measured = measure(&mut experiment, &setup, words.times).and_then(|(started, points)| {
+        let saves =
+            points.iter().map(|point| point.save.longest_ns).sum::<u64>() / u64::from(words.times.max(1));
+        let usual = if words.behind { (saves * SAVES_EACH).max(LEAST_INTERVAL_NS) } else { INTERVAL_NS };
+        let interval_ns = words.interval.unwrap_or(usual);
+        let copy_ns = setup.copy_ns(words.copy_rate, &started.world);
+        let behind = match words.behind {
+            true => behind(&mut experiment, &setup, (words.times, interval_ns, copy_ns.0))?,
+            false => Vec::new(),
+        };
+        Ok((started, points, interval_ns, copy_ns, behind))
+    });
     drop(experiment);
     match measured {
-        Ok((started, points)) => {
-            let copy_ns = setup.copy_ns(words.copy_rate);
-            files
-                .write(&CheckpointFigures { words: &words, setup: &setup, started, points, copy_ns }.report())
+        Ok((started, points, interval_ns, copy_ns, behind)) => {
+            let figures = CheckpointFigures {
+                words: &words,
+                setup: &setup,
+                started,
+                points,
+                interval_ns,
+                copy_ns,
+                behind,
+            };
+            files.write(&figures.report())
         }
         Err(status) => status,
     }
+}
+
+/// Checkpoints behind training.
+fn behind(
+    experiment: &mut Experiment<'_>,
+    setup: &CheckpointSetup,
+    (times, interval_ns, copy_ns): (u32, u64, u64),
+) -> Result<Vec<BehindRecord>, u8> {
+    experiment::progress(&format!("{times} checkpoints behind training"));
+    let (_, record) = experiment.run(setup.behind(times, interval_ns, copy_ns), "writing behind training")?;
+    Ok(record.phases.last().map(|phase| BehindRecord::all(phase, times as usize)).unwrap_or_default())
 }
 
 type Measured = (iodyno_model::RunStart, Vec<CheckpointPoint>);

@@ -1,5 +1,6 @@
 //! The tables of checkpoints: how long they took, and what that costs training.
 
+use iodyno_model::checkpoint::BehindRecord;
 use iodyno_model::{CheckpointMedium, CheckpointRecord, RunStart, units};
 use iodyno_report::experiment_report::{
     ColumnUnit, ExperimentReport, ReportCell, ReportChart, ReportColumn, ReportSection,
@@ -8,6 +9,7 @@ use iodyno_report::number;
 
 use super::setup::CheckpointSetup;
 use super::{CheckpointArgs, FileDivision};
+use crate::experiment_ranks;
 
 const HOUR_NS: f64 = 3.6e12;
 /// Less than this from the page cache is no matter, percent.
@@ -27,8 +29,12 @@ pub struct CheckpointFigures<'a> {
     pub setup: &'a CheckpointSetup,
     pub started: RunStart,
     pub points: Vec<CheckpointPoint>,
+    /// Training between two checkpoints, ns.
+    pub interval_ns: u64,
     /// The copy of an asynchronous checkpoint, and whether it was measured.
     pub copy_ns: (u64, bool),
+    /// Checkpoints that were written behind training; empty: none were asked for.
+    pub behind: Vec<BehindRecord>,
 }
 
 /// What checkpoints of a kind cost training.
@@ -71,7 +77,7 @@ impl CheckpointFigures<'_> {
             format: "iodyno.checkpoint/1",
             title: format!("iodyno checkpoint {target}"),
             facts: self.facts(),
-            sections: vec![self.times(), self.costs()],
+            sections: [self.times(), self.costs()].into_iter().chain(self.behind()).collect(),
             remarks: is_simulated.then_some(simulated).into_iter().chain([remark]).collect(),
         }
     }
@@ -88,11 +94,13 @@ impl CheckpointFigures<'_> {
             _ => String::new(),
         };
         let moved = format!("{subset}{} in {files} files, {each}", units::binary(setup.transfer.bytes()));
-        vec![
+        let mut facts = vec![
             ("model".into(), setup.model.title()),
             ("checkpoint".into(), moved),
             ("machine".into(), format!("iodyno {} · {} · {}", machine.version, machine.host, machine.kernel)),
-        ]
+        ];
+        facts.extend(experiment_ranks::fact(&self.started.world));
+        facts
     }
 
     fn times(&self) -> ReportSection {
@@ -135,9 +143,10 @@ impl CheckpointFigures<'_> {
         let mut all = Vec::new();
         if let Some(CheckpointPoint { save, .. }) = worst.filter(|point| point.save.shortest_ns > 0) {
             all.push(format!(
-                "The slowest save took {}, by process {}; the first process was ready after {}.",
+                "The slowest save took {}, by process {}{}; the first process was ready after {}.",
                 number::latency(save.longest_ns as f64),
                 save.late_rank,
+                experiment_ranks::place(save.late_on, &self.started.world),
                 number::latency(save.shortest_ns as f64)
             ));
         }
@@ -169,7 +178,7 @@ impl CheckpointFigures<'_> {
     }
 
     fn costs(&self) -> ReportSection {
-        let (save_ns, interval_ns) = (self.mean(|point| point.save.longest_ns), self.words.interval as f64);
+        let (save_ns, interval_ns) = (self.mean(|point| point.save.longest_ns), self.interval_ns as f64);
         let row = |kind: &str, stop: TrainingStop| {
             vec![
                 ReportCell::text(kind),
@@ -184,7 +193,7 @@ impl CheckpointFigures<'_> {
             title: "What checkpoints cost training".into(),
             about: format!(
                 "Computed from the mean save, with {} of training between two checkpoints.",
-                units::duration(self.words.interval as f64)
+                units::duration(self.interval_ns as f64)
             ),
             columns: vec![
                 ReportColumn::new("checkpoint", ColumnUnit::Words),
@@ -225,6 +234,68 @@ impl CheckpointFigures<'_> {
             number::latency(interval_ns / 2.0)
         ));
         all
+    }
+}
+
+impl CheckpointFigures<'_> {
+    /// What was measured of checkpoints that were written behind training; none: none were.
+    fn behind(&self) -> Option<ReportSection> {
+        let bytes = self.setup.transfer.bytes() as f64;
+        let row = |(number, one): (usize, &BehindRecord)| {
+            vec![
+                ReportCell::Number(number as f64 + 1.0),
+                ReportCell::Number(one.wait_ns as f64),
+                ReportCell::Number(one.copy_ns as f64),
+                ReportCell::Number(one.stop_ns() as f64),
+                ReportCell::Number(one.save_ns as f64),
+                ReportCell::Number(bytes / (one.save_ns.max(1) as f64 / 1e9)),
+                ReportCell::Number(one.late_rank.into()),
+            ]
+        };
+        (!self.behind.is_empty()).then(|| ReportSection {
+            title: "Written behind training".into(),
+            about: format!(
+                "Measured, with a sleep of {} in place of training: each process waits until the checkpoint before is written, \
+                 copies its state, which is a sleep too, and trains on while it is written.",
+                units::duration(self.interval_ns as f64)
+            ),
+            columns: vec![
+                ReportColumn::new("checkpoint", ColumnUnit::Number),
+                ReportColumn::new("waits", ColumnUnit::Nanoseconds),
+                ReportColumn::new("copy", ColumnUnit::Nanoseconds),
+                ReportColumn::new("stop", ColumnUnit::Nanoseconds),
+                ReportColumn::new("written", ColumnUnit::Nanoseconds),
+                ReportColumn::new("", ColumnUnit::BytesPerSecond),
+                ReportColumn::new("last", ColumnUnit::Number),
+            ],
+            rows: self.behind.iter().enumerate().map(row).collect(),
+            sentences: self.behind_sentences(),
+            ..ReportSection::default()
+        })
+    }
+
+    fn behind_sentences(&self) -> Vec<String> {
+        let count = self.behind.len().max(1) as f64;
+        let mean = |of: fn(&BehindRecord) -> u64| self.behind.iter().map(of).sum::<u64>() as f64 / count;
+        let (stop, written) = (mean(BehindRecord::stop_ns), mean(|one| one.save_ns));
+        let save = self.mean(|point| point.save.longest_ns);
+        let computed = TrainingStop::asynchronous(save, self.copy_ns.0 as f64, self.interval_ns as f64);
+        let worst = self.behind.iter().max_by_key(|one| one.save_ns).copied().unwrap_or_default();
+        vec![
+            format!(
+                "A checkpoint stopped training for {} on average; {} was computed.",
+                number::latency(stop),
+                number::latency(computed.stop_ns)
+            ),
+            format!(
+                "Writing took {} behind training and {} while it stood still; longest {} by process {}{}.",
+                number::latency(written),
+                number::latency(save),
+                number::latency(worst.save_ns as f64),
+                worst.late_rank,
+                experiment_ranks::place(worst.late_on, &self.started.world)
+            ),
+        ]
     }
 }
 

@@ -3,12 +3,15 @@
 use std::path::Path;
 
 use iodyno_engine::world::World;
+use iodyno_model::checkpoint::CheckpointsBehind;
 use iodyno_model::{
     CheckpointFile, CheckpointMedium, CheckpointModel, CheckpointTransfer, Device, Diagnostic, Intent,
-    Origin, Parallelism, Plan, Setting, units,
+    Origin, Parallelism, Plan, WorldFacts, units,
 };
 
 use super::{CheckpointArgs, FileDivision, copying};
+use crate::bucket_target;
+use crate::experiment_ranks;
 use crate::runs::one;
 use crate::work_directory::{self, MadePath};
 use crate::{leftovers, simulated_device};
@@ -39,15 +42,10 @@ impl CheckpointSetup {
         let model = model(words).map_err(one)?;
         let ranks = files_of_ranks(&model, words).map_err(one)?;
         let target = words.target.as_deref().unwrap_or_default();
-        let medium = match (&words.on, target.contains("://")) {
+        let medium = match (&words.on, bucket_target::is_meant(target)) {
             (Some(_), _) => CheckpointMedium::Device,
             (None, true) => CheckpointMedium::Objects,
             (None, false) => CheckpointMedium::Files,
-        };
-        let setting = |(name, value): &(String, String)| Setting {
-            name: name.clone(),
-            value: value.clone(),
-            origin: Origin::argument(&format!("--set {name}={value}")),
         };
         let engine = match medium {
             CheckpointMedium::Files => FILES_ENGINE,
@@ -62,11 +60,12 @@ impl CheckpointSetup {
                 medium,
                 folder: String::new(),
                 engine: engine.into(),
-                settings: words.set.iter().map(setting).collect(),
+                settings: bucket_target::settings(&words.set),
                 transfer_bytes: words.transfer,
                 fsync: true,
                 shift: words.shift,
                 is_kept: words.keep,
+                spread: world.size(),
                 origin: Origin::argument(words.target.as_deref().unwrap_or("--on")),
             },
             removed: MadePath(String::new()),
@@ -78,24 +77,21 @@ impl CheckpointSetup {
 
     /// Checks that the target takes all of it.
     fn place(&mut self, world: &World, words: &CheckpointArgs) -> Result<(), Vec<Diagnostic>> {
-        if self.transfer.medium != CheckpointMedium::Objects && !words.set.is_empty() {
-            let wrong =
-                Diagnostic::error(&Origin::argument("--set"), "settings are those of a bucket's engine");
-            return Err(one(wrong.hint("leave it out, or name s3://BUCKET/PREFIX")));
+        if self.transfer.medium != CheckpointMedium::Objects {
+            bucket_target::no_settings(&words.set).map_err(one)?;
         }
         match self.transfer.medium {
             CheckpointMedium::Device => {
+                experiment_ranks::one_clock(world).map_err(one)?;
                 let device = simulated_device::named(words.on.as_deref().unwrap_or_default(), "--on")?;
-                self.fits(simulated_device::capacity_bytes(&device), "the device holds").map_err(one)?;
+                let copies = if words.behind { u64::from(words.times) } else { 1 };
+                let room = simulated_device::capacity_bytes(&device) / copies;
+                self.fits(room, if copies == 1 { "the device holds" } else { "for each the device holds" })
+                    .map_err(one)?;
                 self.device = Some(device);
             }
             CheckpointMedium::Objects => {
-                if !self.root.starts_with("s3://") {
-                    let wrong = Diagnostic::error(&self.transfer.origin, "no address of a bucket");
-                    return Err(one(wrong.hint("e.g. s3://BUCKET/PREFIX, or a directory")));
-                }
-                // A prefix of this run's own: what is in a bucket is not looked at, and must not be overwritten.
-                self.root = format!("{}/iodyno-checkpoint-{}", self.root, leftovers::own_name());
+                self.root = bucket_target::own_prefix(&self.root, "checkpoint").map_err(one)?;
             }
             CheckpointMedium::Files => self.directory(world, words).map_err(one)?,
         }
@@ -105,18 +101,27 @@ impl CheckpointSetup {
     fn directory(&mut self, world: &World, words: &CheckpointArgs) -> Result<(), Diagnostic> {
         let directory = words.target.as_deref().unwrap_or_default();
         let origin = &self.transfer.origin;
-        if self.transfer.ranks.len() > MOST_THREADS {
-            let message =
-                format!("{} processes, and more than {MOST_THREADS} threads", self.transfer.ranks.len());
+        let each = if words.behind { 2 } else { 1 };
+        let threads = (self.transfer.ranks.len() * each).div_ceil(world.size() as usize);
+        if threads > MOST_THREADS {
+            let message = format!(
+                "{} processes, and more than {MOST_THREADS} threads on a rank",
+                self.transfer.ranks.len()
+            );
             return Err(
                 Diagnostic::error(origin, message).hint("--subset N saves the first ones' part; or use --on")
             );
         }
         let free = work_directory::free_bytes(world, directory, "/mnt/checkpoints")?;
-        let copies = if words.keep { u64::from(words.times) } else { 1 };
+        let copies = match (words.keep, words.behind) {
+            (false, false) => 1,
+            (true, true) => u64::from(words.times) * 2,
+            _ => u64::from(words.times),
+        };
         self.fits(free / copies, if copies == 1 { "so much is free:" } else { "for each is free:" })?;
         if words.keep {
-            let there = (1..=words.times).map(|number| self.folder(number));
+            let last = if words.behind { words.times * 2 } else { words.times };
+            let there = (1..=last).map(|number| self.folder(number));
             if let Some(there) = there.into_iter().find(|folder| Path::new(folder).exists()) {
                 let message = format!("{there} exists already, and is not overwritten");
                 return Err(Diagnostic::error(&Origin::argument("--keep"), message)
@@ -161,16 +166,34 @@ impl CheckpointSetup {
         }
     }
 
+    /// Writes so many checkpoints behind training, in the folders after those of the plans before.
+    pub fn behind(&self, times: u32, interval_ns: u64, copy_ns: u64) -> Plan {
+        let folders = (times + 1..=times * 2).map(|number| self.folder(number)).collect();
+        let behind = CheckpointsBehind { transfer: &self.transfer, folders, interval_ns, copy_ns };
+        Plan {
+            name: format!("checkpoints of {} behind training", self.model.name),
+            intent: Intent::Device,
+            targets: behind.targets(),
+            phases: vec![behind.phase()],
+            device: self.device.clone(),
+            ..Plan::default()
+        }
+    }
+
     /// How long the copy in memory takes that an asynchronous checkpoint begins with, ns, and whether that was measured.
-    pub fn copy_ns(&self, rate: Option<u64>) -> (u64, bool) {
+    pub fn copy_ns(&self, rate: Option<u64>, world: &WorldFacts) -> (u64, bool) {
         let of_rank = |files: &Vec<CheckpointFile>| files.iter().map(|file| file.bytes).sum::<u64>();
         let most = self.transfer.ranks.iter().map(of_rank).max().unwrap_or(0);
         let rate = match (rate, &self.device) {
             (Some(rate), _) => rate as f64,
             (None, Some(_)) => DEVICE_COPY_RATE as f64,
             (None, None) => {
-                let all = copying::bytes_per_second(self.transfer.ranks.len());
-                return ((self.transfer.bytes() as f64 / all * 1e9) as u64, true);
+                // The processes of this host, which copy at the same time.
+                let is_here = |process: &usize| world.node(self.transfer.rank_of(*process as u32)) == 0;
+                let here: Vec<usize> = (0..self.transfer.ranks.len()).filter(is_here).collect();
+                let bytes: u64 = here.iter().map(|process| of_rank(&self.transfer.ranks[*process])).sum();
+                let all = copying::bytes_per_second(here.len());
+                return ((bytes as f64 / all * 1e9) as u64, true);
             }
         };
         ((most as f64 / rate.max(1.0) * 1e9) as u64, false)

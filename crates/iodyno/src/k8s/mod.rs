@@ -9,7 +9,7 @@ mod yaml;
 
 use clap::{Parser, ValueEnum};
 use iodyno_dialect::absolute_path::absolute;
-use iodyno_dialect::{DIALECTS, Dialect, Request, native};
+use iodyno_dialect::{DIALECTS, Dialect, Loader, Request, native};
 use iodyno_engine::world::World;
 use iodyno_model::{Diagnostic, Origin};
 use iodyno_report::native::Native;
@@ -295,6 +295,22 @@ fn default_name(word: &str) -> String {
     format!("iodyno-{}", word.trim_matches('-'))
 }
 
+/// Reads the files of a command that makes several runs; it names no hosts.
+fn experiment_files(rest: &[String], loader: &mut HostLoader) -> Result<(), Vec<Diagnostic>> {
+    if native::on_hosts(rest).len() < rest.len() {
+        return Err(one(elsewhere()));
+    }
+    let behind = rest.iter().zip(rest.iter().skip(1)).filter(|(word, _)| *word == "--trace");
+    let joined = rest.iter().filter_map(|word| word.strip_prefix("--trace="));
+    for path in behind.map(|(_, path)| path.as_str()).chain(joined) {
+        let wrong = |why: String| {
+            one(Diagnostic::error(&Origin::argument(path), why).hint("name a file that is here"))
+        };
+        loader.read(path).map_err(wrong)?;
+    }
+    Ok(())
+}
+
 /// The files that the command reads, which is checked on the way.
 fn carried(world: &World, words: &KubernetesArgs) -> Result<Vec<CarriedFile>, Vec<Diagnostic>> {
     let mut loader = HostLoader::new(world);
@@ -305,6 +321,7 @@ fn carried(world: &World, words: &KubernetesArgs) -> Result<Vec<CarriedFile>, Ve
             native::run(rest, &mut loader, &|_| Box::new(Native::new(Paint::PLAIN)) as _)
         }
         None if crate::command::EXPERIMENTS.contains(&word.as_str()) => {
+            experiment_files(rest, &mut loader)?;
             Ok(Request::Print { out: String::new(), status: 0 })
         }
         None => {

@@ -8,29 +8,37 @@ mod report;
 mod workload;
 
 use clap::Parser;
+use iodyno_dialect::native::WorldArguments;
+use iodyno_dialect::{Loader, conversations};
 use iodyno_engine::world::World;
-use iodyno_model::kv_cache::{BlockLayout, CacheRequests, KvServer};
+use iodyno_model::kv_cache::{BlockLayout, CacheRequests, KvServer, RecordedRequest};
 use iodyno_model::{Diagnostic, Origin, Size, units};
 
 use self::point::ServingPoint;
 use self::report::ServingFigures;
 use self::workload::{LanguageModel, LayoutName, ServingRun, StoragePlace};
+use crate::bucket_target;
 use crate::doubling;
 use crate::experiment::{self, Experiment};
+use crate::experiment_ranks;
 use crate::loader::HostLoader;
-use crate::option_values::{positive_number, positive_time, share, tokens};
+use crate::option_values::{positive_number, positive_time, setting, share, tokens};
 use crate::report_output::{ReportArguments, ReportOutput};
 use crate::runs::{one, parsed};
 use crate::work_directory::{ExperimentData, MadePath};
 use crate::{leftovers, simulated_device};
 
+/// What a trace says itself.
+const DRAWN: [&str; 8] =
+    ["sessions", "turns", "prompt", "answer", "prefixes", "prefix_tokens", "prefix_share", "theta"];
+
 #[derive(Parser)]
 #[command(name = "iodyno kv-cache", about = "Find how many requests a key-value cache on a storage serves in time",
     disable_version_flag = true, after_help = AFTER)]
 pub struct KvCacheArgs {
-    /// A directory: the cache is made in it, and removed at the end
-    #[arg(value_name = "DIR", required_unless_present = "on", conflicts_with = "on")]
-    pub directory: Option<String>,
+    /// A directory: the cache is made in it, and removed at the end. Or s3://BUCKET/PREFIX: an object for each block
+    #[arg(value_name = "TARGET", required_unless_present = "on", conflicts_with = "on")]
+    pub target: Option<String>,
     /// In place of a directory: a simulated device, in virtual time (iodyno devices lists them)
     #[arg(long, value_name = "DEVICE")]
     pub on: Option<String>,
@@ -40,9 +48,9 @@ pub struct KvCacheArgs {
     /// Keys and values of a token, in place of the model's
     #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes)]
     pub bytes_per_token: Option<u64>,
-    /// Tokens of a block
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..=65_536))]
-    pub block_tokens: u64,
+    /// Tokens of a block [default: 16; of a trace 512]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=65_536))]
+    pub block_tokens: Option<u64>,
     /// A file for each block, or one large file
     #[arg(long, value_name = "NAME", default_value = "files")]
     pub layout: LayoutName,
@@ -97,9 +105,21 @@ pub struct KvCacheArgs {
     /// Length of each point; longer where fewer than 100 requests would come
     #[arg(long, value_name = "TIME", default_value = "20s", value_parser = positive_time)]
     pub time: u64,
+    /// Recorded conversations in place of drawn ones, in Mooncake's columns: timestamp, input_length, output_length, hash_ids, as
+    /// JSON lines or CSV
+    #[arg(long, value_name = "FILE", conflicts_with_all = DRAWN)]
+    pub trace: Option<String>,
+    /// Of a trace only at the rate at which it was recorded
+    #[arg(long, requires = "trace", conflicts_with = "rate")]
+    pub as_recorded: bool,
     /// Seed of requests and arrivals
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    /// A setting of the engine of a bucket, e.g. endpoint=http://host:9000; repeatable
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    pub set: Vec<(String, String)>,
+    #[command(flatten)]
+    pub world: WorldArguments,
     #[command(flatten)]
     pub output: ReportArguments,
 }
@@ -115,6 +135,9 @@ const MOST_BLOCKS: u64 = 1 << 20;
 const LEAST_REQUESTS: f64 = 100.0;
 /// How close a search comes to the largest rate, as a part of it.
 const CLOSE: f64 = 0.05;
+/// Tokens of a block, unless the command says it: vLLM's, and that of Mooncake's traces.
+const BLOCK_TOKENS: u64 = 16;
+const TRACE_BLOCK_TOKENS: u64 = 512;
 /// Blocks begin at multiples of this.
 const ALIGN_BYTES: u64 = 4096;
 
@@ -129,12 +152,18 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
         Ok(words) => words,
         Err(status) => return status,
     };
+    let inputs: Vec<&str> = words.trace.as_deref().into_iter().collect();
+    let asked = (words.on.as_deref(), inputs.as_slice());
+    if let Some(status) = experiment_ranks::elsewhere(world, "kv-cache", arguments, &words.world, asked) {
+        return status;
+    }
     let (run, files) = match ReportOutput::of(lowered(world, &words), &words.output) {
         Ok(prepared) => prepared,
         Err(status) => return status,
     };
     let _removed = MadePath(run.path().into());
     let mut experiment = Experiment::new(world, "kv-cache", arguments);
+    experiment.lasts = run.ranks > 1 || run.is_bucket();
     let mut started = None;
     let mut measure = |rate: f64| {
         experiment::progress(&format!("{rate} requests/s"));
@@ -144,7 +173,9 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
         let is_good = point.keeps(words.target_ttft);
         Ok((point, is_good))
     };
-    let points = match words.rate.as_slice() {
+    let recorded = run.recorded_rate().filter(|_| words.as_recorded);
+    let rates: Vec<f64> = recorded.into_iter().chain(words.rate.iter().copied()).collect();
+    let points = match rates.as_slice() {
         [] => doubling::largest_rate(run.computed_rate() / 2.0, CLOSE, measure),
         rates => rates.iter().map(|rate| measure(*rate).map(|(point, _)| point)).collect(),
     };
@@ -159,7 +190,11 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
 /// What is wrong with the command, or does not fit the directory.
 fn lowered(world: &World, words: &KvCacheArgs) -> Result<ServingRun, Vec<Diagnostic>> {
     let token_bytes = words.bytes_per_token.unwrap_or(words.model.token_bytes()).max(1);
-    let block_bytes = (token_bytes * words.block_tokens).next_multiple_of(ALIGN_BYTES);
+    let usual = if words.trace.is_some() { TRACE_BLOCK_TOKENS } else { BLOCK_TOKENS };
+    let block_tokens = words.block_tokens.unwrap_or(usual);
+    let block_bytes = (token_bytes * block_tokens).next_multiple_of(ALIGN_BYTES);
+    let recorded = words.trace.as_deref().map(|path| recorded(world, path, block_tokens)).transpose();
+    let recorded = recorded.map_err(one)?.unwrap_or_default();
     let (place, bytes) = place(world, words, block_bytes)?;
     let requests = CacheRequests {
         sessions: words.sessions,
@@ -170,13 +205,14 @@ fn lowered(world: &World, words: &KvCacheArgs) -> Result<ServingRun, Vec<Diagnos
         prefixes: words.prefixes,
         prefix_tokens: words.prefix_tokens,
         prefixed_percent: words.prefix_share,
-        block_tokens: words.block_tokens,
+        block_tokens,
         capacity: bytes / block_bytes,
         memory: words.memory / block_bytes,
         seed: words.seed,
+        recorded,
         ..CacheRequests::default()
     };
-    let longest = requests.most_tokens().div_ceil(words.block_tokens);
+    let longest = requests.most_tokens().div_ceil(block_tokens);
     if requests.capacity < longest {
         let message = format!(
             "a cache of {} holds {} blocks, and the longest conversation has {longest}",
@@ -188,10 +224,19 @@ fn lowered(world: &World, words: &KvCacheArgs) -> Result<ServingRun, Vec<Diagnos
         return Err(one(Diagnostic::error(&Origin::argument("--capacity"), message).hint(hint)));
     }
     let on_device = matches!(place, StoragePlace::Device(_));
+    let is_slab = !matches!(place, StoragePlace::Path(_)) || words.layout == LayoutName::Slab;
+    let engine = match &place {
+        StoragePlace::Device(_) => "sim".into(),
+        StoragePlace::Bucket { .. } => "s3".into(),
+        StoragePlace::Path(_) => experiment::engine(None, &HostLoader::new(world)).map_err(one)?,
+    };
+    if on_device {
+        experiment_ranks::one_clock(world).map_err(one)?;
+    }
     Ok(ServingRun {
         server: KvServer {
             requests,
-            layout: if on_device { BlockLayout::Slab } else { words.layout.blocks() },
+            layout: if is_slab { BlockLayout::Slab } else { BlockLayout::Files },
             block_bytes,
             workers: words.concurrency,
             depth: words.depth,
@@ -202,11 +247,9 @@ fn lowered(world: &World, words: &KvCacheArgs) -> Result<ServingRun, Vec<Diagnos
         time_ns: words.time,
         token_bytes,
         place,
-        engine: match on_device {
-            true => "sim".into(),
-            false => experiment::engine(None, &HostLoader::new(world)).map_err(one)?,
-        },
-        origin: Origin::argument(words.directory.as_deref().unwrap_or("--on")),
+        engine,
+        ranks: world.size(),
+        origin: Origin::argument(words.target.as_deref().unwrap_or("--on")),
     })
 }
 
@@ -217,12 +260,17 @@ fn place(
     block_bytes: u64,
 ) -> Result<(StoragePlace, u64), Vec<Diagnostic>> {
     if let Some(device) = &words.on {
+        bucket_target::no_settings(&words.set).map_err(one)?;
         let device = simulated_device::named(device, "--on")?;
         let most = words.capacity.unwrap_or(MOST_BLOCKS * block_bytes);
         let bytes = simulated_device::capacity_bytes(&device).min(most);
         return Ok((StoragePlace::Device(Box::new(device)), bytes));
     }
-    let directory = words.directory.as_deref().unwrap_or_default();
+    let directory = words.target.as_deref().unwrap_or_default();
+    if bucket_target::is_meant(directory) {
+        return bucket(directory, words).map_err(one);
+    }
+    bucket_target::no_settings(&words.set).map_err(one)?;
     let data = ExperimentData {
         directory,
         asked_bytes: words.capacity,
@@ -231,4 +279,26 @@ fn place(
     };
     let bytes = data.bytes(world).map_err(one)?;
     Ok((StoragePlace::Path(leftovers::temporary(directory, "kv-cache")), bytes))
+}
+
+/// An object for each block.
+fn bucket(url: &str, words: &KvCacheArgs) -> Result<(StoragePlace, u64), Diagnostic> {
+    if words.layout == LayoutName::Slab {
+        let wrong =
+            Diagnostic::error(&Origin::argument("--layout slab"), "an object cannot be overwritten in parts");
+        return Err(wrong.hint("leave it out: each block is an object"));
+    }
+    let (url, settings) = (bucket_target::own_prefix(url, "kv-cache")?, bucket_target::settings(&words.set));
+    Ok((StoragePlace::Bucket { url, settings }, words.capacity.unwrap_or(CAPACITY_BYTES)))
+}
+
+/// The requests of a trace.
+fn recorded(world: &World, path: &str, block_tokens: u64) -> Result<Vec<RecordedRequest>, Diagnostic> {
+    let origin = Origin::argument(path);
+    let hint = "name a trace of conversations: docs/kv-cache.md tells its columns";
+    let bytes =
+        HostLoader::new(world).read(path).map_err(|why| Diagnostic::error(&origin, why).hint(hint))?;
+    let text =
+        String::from_utf8(bytes).map_err(|_| Diagnostic::error(&origin, "this is no text").hint(hint))?;
+    conversations::parse(&text, path, block_tokens)
 }

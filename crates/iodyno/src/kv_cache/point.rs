@@ -4,9 +4,11 @@ use iodyno_model::kv_cache::{
     CACHED_TOKENS, FIRST_TOKEN, MEMORY_TOKENS, PROMPT_TOKENS, READ, READING, STORE,
 };
 use iodyno_model::{Histogram, JobRecord, Record, RunStart};
+use iodyno_truth::limit::{processor_ns, processors_percent};
 
 use super::workload::ServingRun;
-use crate::limiting_part::{limiting_part, processor_ns, processors_percent};
+use crate::experiment_ranks;
+use crate::limiting_part::limiting_part;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServingPoint {
@@ -31,6 +33,8 @@ pub struct ServingPoint {
     pub processors_percent: Option<f64>,
     /// What of the storage or the client kept the rate from being larger.
     pub limit: String,
+    /// Of several ranks, the one that was latest.
+    pub late: Option<String>,
 }
 
 /// The share of the requests that the target is for, percent.
@@ -54,13 +58,15 @@ impl ServingPoint {
         point.hit_percent = cached / prompt.max(1.0) * 100.0;
         point.memory_percent = memory / prompt.max(1.0) * 100.0;
         let computed = (prompt - cached) * run.server.token_ns / 1e9;
-        point.computing_percent =
-            (computed / seconds / f64::from(run.server.accelerators) * 100.0).min(100.0);
+        point.computing_percent = (computed / seconds / f64::from(run.accelerators()) * 100.0).min(100.0);
         point.cached_percent = phase.cache.as_ref().and_then(|cache| cache.percent());
         if run.device().is_none() {
-            point.processors_percent = Some(processors_percent(processor_ns(job), phase, &started.machine));
+            let machines = record.world.machines();
+            let percent = processors_percent(processor_ns(job), phase, &started.machine, machines);
+            point.processors_percent = Some(percent);
         }
         point.limit = limiting_part(phase, point.processors_percent, run.device());
+        point.late = experiment_ranks::late(job, FIRST_TOKEN, &record.world);
         point
     }
 

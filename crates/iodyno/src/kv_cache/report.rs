@@ -11,6 +11,7 @@ use super::KvCacheArgs;
 use super::point::{SHARE, ServingPoint};
 use super::workload::ServingRun;
 use crate::doubling;
+use crate::experiment_ranks;
 
 /// From this share of their time on, accelerators limit, percent.
 const BUSY_PERCENT: f64 = 85.0;
@@ -26,7 +27,7 @@ pub struct ServingFigures<'a> {
 
 impl ServingFigures<'_> {
     pub fn report(&self) -> ExperimentReport {
-        let target = self.words.directory.as_deref().or(self.words.on.as_deref()).unwrap_or_default();
+        let target = self.words.target.as_deref().or(self.words.on.as_deref()).unwrap_or_default();
         let remark = "After MLPerf Storage, not a result of it.".to_string();
         let simulated = "All figures are simulated: no storage was touched.".to_string();
         ExperimentReport {
@@ -55,6 +56,7 @@ impl ServingFigures<'_> {
             units::binary(self.run.token_bytes)
         );
         let layout = match server.layout {
+            _ if self.run.is_bucket() => "an object each",
             BlockLayout::Files => "a file each",
             BlockLayout::Slab => "one after the other",
         };
@@ -68,7 +70,28 @@ impl ServingFigures<'_> {
             units::binary(server.block_bytes),
             asked.block_tokens
         );
-        let requests = format!(
+        let recorded = self.run.recorded_rate().unwrap_or_default();
+        let requests = match asked.recorded.len() {
+            0 => self.drawn(),
+            count => format!(
+                "{} recorded, {} a second; the cache is empty at first",
+                number::thousands(count as u64),
+                number::significant(recorded)
+            ),
+        };
+        let mut facts = vec![
+            ("model".into(), model),
+            ("cache".into(), cache),
+            ("requests".into(), requests),
+            ("machine".into(), format!("iodyno {} · {} · {}", machine.version, machine.host, machine.kernel)),
+        ];
+        facts.extend(experiment_ranks::fact(&self.started.world));
+        facts
+    }
+
+    fn drawn(&self) -> String {
+        let asked = &self.run.server.requests;
+        format!(
             "{} conversations of {} turns, popularity Zipf {}; {} % begin with one of {} prefixes of {} tokens",
             number::thousands(asked.sessions),
             asked.turns,
@@ -76,13 +99,7 @@ impl ServingFigures<'_> {
             number::significant(asked.prefixed_percent),
             asked.prefixes,
             asked.prefix_tokens
-        );
-        vec![
-            ("model".into(), model),
-            ("cache".into(), cache),
-            ("requests".into(), requests),
-            ("machine".into(), format!("iodyno {} · {} · {}", machine.version, machine.host, machine.kernel)),
-        ]
+        )
     }
 
     fn curve(&self) -> ReportSection {
@@ -140,6 +157,8 @@ impl ServingFigures<'_> {
             ),
         }];
         all.extend(self.points.get(kept.map_or(0, |index| index + 1)).map(|point| self.limit(point)));
+        let latest = self.points.get(kept.unwrap_or(0)).and_then(|point| point.late.clone());
+        all.extend(latest);
         all.push(format!(
             "Without a cache the accelerators could compute {} requests/s at most.",
             number::significant(self.run.computed_rate())

@@ -1,10 +1,10 @@
 //! Models whose keys and values are cached, and the plan of each point.
 
 use clap::ValueEnum;
-use iodyno_model::kv_cache::{BlockLayout, CacheRequests, KvServer};
+use iodyno_model::kv_cache::{BlockLayout, CacheRequests, KvServer, RecordedRequest};
 use iodyno_model::{
-    Device, Direct, Extent, Intent, Items, Open, OpenMode, Origin, Phase, Plan, Prepare, Size, Target,
-    TargetKind,
+    Device, Direct, Extent, Intent, Items, Open, OpenMode, Origin, Phase, Plan, Prepare, Setting, Size,
+    Target, TargetKind,
 };
 
 use super::LEAST_REQUESTS;
@@ -68,20 +68,16 @@ pub enum LayoutName {
     Slab,
 }
 
-impl LayoutName {
-    pub fn blocks(self) -> BlockLayout {
-        match self {
-            LayoutName::Files => BlockLayout::Files,
-            LayoutName::Slab => BlockLayout::Slab,
-        }
-    }
-}
-
 /// Where the cache lies.
 #[derive(Clone, Debug)]
 pub enum StoragePlace {
     /// A file or a directory that is made and removed.
     Path(String),
+    /// Objects below a prefix, one for each block, with the settings of their engine.
+    Bucket {
+        url: String,
+        settings: Vec<Setting>,
+    },
     Device(Box<Device>),
 }
 
@@ -94,6 +90,8 @@ pub struct ServingRun {
     pub token_bytes: u64,
     pub place: StoragePlace,
     pub engine: String,
+    /// Each is a server with accelerators of its own.
+    pub ranks: u32,
     pub origin: Origin,
 }
 
@@ -106,23 +104,32 @@ const MOST_REQUESTS: f64 = 1e6;
 const TIMES_LATE: f64 = 3.0;
 
 impl ServingRun {
-    /// What is made and removed; of a device nothing.
+    /// What is made and removed; of a device and of a bucket nothing.
     pub fn path(&self) -> &str {
-        match &self.place {
-            StoragePlace::Path(path) => path,
-            StoragePlace::Device(_) => "",
-        }
+        if let StoragePlace::Path(path) = &self.place { path } else { "" }
+    }
+
+    pub fn is_bucket(&self) -> bool {
+        matches!(self.place, StoragePlace::Bucket { .. })
+    }
+
+    /// Of recorded requests: how many came each second.
+    pub fn recorded_rate(&self) -> Option<f64> {
+        let recorded = &self.server.requests.recorded;
+        let last = recorded.last().filter(|last| last.at_ns > 0)?;
+        Some((recorded.len() as f64 - 1.0) / (last.at_ns as f64 / 1e9))
     }
 
     pub fn device(&self) -> Option<&Device> {
-        match &self.place {
-            StoragePlace::Device(device) => Some(device),
-            StoragePlace::Path(_) => None,
-        }
+        if let StoragePlace::Device(device) = &self.place { Some(device) } else { None }
     }
 
     /// Tokens of a prompt on average, with all that went before it in its conversation.
     fn mean_prompt_tokens(&self) -> f64 {
+        let recorded = &self.server.requests.recorded;
+        if !recorded.is_empty() {
+            return recorded.iter().map(|one| one.tokens as f64).sum::<f64>() / recorded.len() as f64;
+        }
         let CacheRequests { prompt, answer, turns, prefixes, prefix_tokens, prefixed_percent, .. } =
             &self.server.requests;
         let mean = |size: &Size| {
@@ -137,22 +144,50 @@ impl ServingRun {
     /// Requests each second that the accelerators compute without a cache, at most.
     pub fn computed_rate(&self) -> f64 {
         let request_ns = self.mean_prompt_tokens().max(1.0) * self.server.token_ns;
-        f64::from(self.server.accelerators) * 1e9 / request_ns.max(1.0)
+        f64::from(self.accelerators()) * 1e9 / request_ns.max(1.0)
+    }
+
+    /// On all ranks.
+    pub fn accelerators(&self) -> u32 {
+        self.server.accelerators * self.ranks
     }
 
     pub fn requests(&self, rate: f64) -> u64 {
-        (rate * self.time_ns as f64 / 1e9).ceil().clamp(LEAST_REQUESTS, MOST_REQUESTS) as u64
+        let most = match self.server.requests.recorded.len() {
+            0 => MOST_REQUESTS,
+            recorded => recorded as f64,
+        };
+        (rate * self.time_ns as f64 / 1e9).ceil().max(LEAST_REQUESTS).min(most) as u64
+    }
+
+    /// The first of the recorded requests, at another rate.
+    fn recorded(&self, count: u64, rate: f64) -> Vec<RecordedRequest> {
+        let times = self.recorded_rate().map_or(1.0, |recorded| recorded / rate);
+        let all = self.server.requests.recorded.iter().take(count as usize);
+        all.map(|one| RecordedRequest { at_ns: (one.at_ns as f64 * times) as u64, ..one.clone() }).collect()
     }
 
     pub fn plan(&self, rate: f64) -> Plan {
         let count = self.requests(rate);
         let asked = &self.server.requests;
-        let before = (asked.sessions * BEFORE_EACH).min(MOST_BEFORE);
-        let requests = CacheRequests { count, per_second: rate, before, ..asked.clone() };
+        let recorded = self.recorded(count, rate);
+        // What is recorded begins with an empty cache.
+        let before = match recorded.is_empty() {
+            true => (asked.sessions * BEFORE_EACH).min(MOST_BEFORE),
+            false => 0,
+        };
+        let requests = CacheRequests { count, per_second: rate, before, recorded, ..asked.clone() };
         let time_ns = (count as f64 / rate * 1e9 * TIMES_LATE) as u64;
         let server = KvServer { requests, time_ns, ..self.server.clone() };
         let mut phase = Phase { name: format!("{rate} requests/s"), ..Phase::default() };
         server.fill(&mut phase, 0, &self.engine);
+        for job in &mut phase.jobs {
+            // To see which rank is late.
+            job.measure.each = self.ranks > 1;
+            if let StoragePlace::Bucket { settings, .. } = &self.place {
+                job.settings.clone_from(settings);
+            }
+        }
         Plan {
             name: "kv-cache".into(),
             seed: asked.seed,
@@ -171,6 +206,10 @@ impl ServingRun {
         let made = Open { create: true, parents: true, direct: Direct::IfPossible, ..Open::default() };
         let (kind, open, prepare) = match (&self.place, self.server.layout) {
             (StoragePlace::Device(_), _) => (TargetKind::Nothing { bytes }, Open::default(), Prepare::AsItIs),
+            (StoragePlace::Bucket { url, .. }, _) => {
+                let items = Items { count, size: Size::Fixed(block_bytes), ..Items::default() };
+                (TargetKind::Bucket { url: url.clone(), items }, Open::default(), Prepare::Filled)
+            }
             (StoragePlace::Path(path), BlockLayout::Slab) => {
                 let size = Extent::Bytes(bytes);
                 (TargetKind::File { path: path.clone(), size }, made, Prepare::Filled)

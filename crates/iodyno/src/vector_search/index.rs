@@ -6,11 +6,14 @@
 use clap::ValueEnum;
 use iodyno_model::kv_cache::{all_done, block};
 use iodyno_model::{
-    Depth, Device, Direct, Extent, Histogram, Intent, Job, Offset, Open, OpenMode, Operation, Origin, Phase,
-    Pick, Plan, Prepare, Record, RunStart, Script, Size, Step, Target, TargetKind, Verb, Workload,
+    Depth, Device, Direct, Extent, Histogram, Intent, Items, Job, Offset, Open, OpenMode, Operation, Origin,
+    Phase, Pick, Plan, Prepare, Record, RunStart, Script, Setting, Size, Step, Target, TargetKind, Verb,
+    Workload,
 };
+use iodyno_truth::limit::{processor_ns, processors_percent};
 
-use crate::limiting_part::{limiting_part, processor_ns, processors_percent};
+use crate::experiment_ranks;
+use crate::limiting_part::limiting_part;
 
 /// What a number in a node takes, bytes.
 pub const COUNT_BYTES: u64 = 4;
@@ -97,8 +100,17 @@ pub enum IndexPlace {
         path: String,
         is_device: bool,
     },
+    /// Objects below a prefix, one after the other, with the settings of their engine.
+    Bucket {
+        url: String,
+        settings: Vec<Setting>,
+    },
     Device(Box<Device>),
 }
+
+/// Of each object that an index in a bucket lies in: at most so many reads. Chosen: 32 MiB of nodes of 4 KiB, as parts of
+/// segments are.
+const OBJECT_READS: u64 = 8192;
 
 impl IndexPlace {
     /// What is to be removed.
@@ -119,6 +131,8 @@ pub struct SearchRun {
     pub compute_ns: u64,
     pub time_ns: u64,
     pub seed: u64,
+    /// Each has as many threads.
+    pub ranks: u32,
     pub origin: Origin,
 }
 
@@ -151,13 +165,31 @@ impl SearchRun {
         if let IndexPlace::Device(device) = &self.place { Some(device) } else { None }
     }
 
+    pub fn is_bucket(&self) -> bool {
+        matches!(self.place, IndexPlace::Bucket { .. })
+    }
+
+    /// Of an index in a bucket: its objects and their length. None of them has a header.
+    fn objects(&self) -> (u64, u64) {
+        let nodes = (self.index.bytes() - SECTOR_BYTES) / self.index.read_bytes();
+        let each = nodes.clamp(1, OBJECT_READS);
+        (nodes.div_ceil(each), each * self.index.read_bytes())
+    }
+
+    /// With so many threads on each rank.
     pub fn plan(&self, threads: u32) -> Plan {
         let script = Script { steps: vec![block(SEARCH, self.search())], ..Script::default() };
         let mut job = Job::new("searcher", &self.engine, vec![0], Workload::Script(script));
         job.workers = threads;
         job.depth = Depth { most: self.beam, ..job.depth };
         job.limit.time_ns = Some(self.time_ns);
-        let phase = Phase { name: format!("{threads} threads"), jobs: vec![job], ..Phase::default() };
+        // To see which rank is late.
+        job.measure.each = self.ranks > 1;
+        if let IndexPlace::Bucket { settings, .. } = &self.place {
+            job.settings.clone_from(settings);
+        }
+        let phase =
+            Phase { name: format!("{} threads", threads * self.ranks), jobs: vec![job], ..Phase::default() };
         Plan {
             name: "vector-search".into(),
             seed: self.seed,
@@ -184,7 +216,11 @@ impl SearchRun {
     /// Reads side by side, each into memory of its own, and what is computed when all are there.
     fn round(&self, reads: u64) -> Vec<Step> {
         let read = |buffer: u64| {
-            let offset = Offset::Drawn { pick: Pick::Uniform, span_bytes: self.index.bytes() - SECTOR_BYTES };
+            let span_bytes = match (self.is_bucket(), self.objects()) {
+                (true, (count, bytes)) => count * bytes,
+                (false, _) => self.index.bytes() - SECTOR_BYTES,
+            };
+            let offset = Offset::Drawn { pick: Pick::Uniform, span_bytes };
             let size = Size::Fixed(self.index.read_bytes());
             let read = Operation { offset, size, buffer: buffer as u32, ..Operation::on(Verb::Read, 0) };
             Operation { background: self.beam > 1, ..read }.step(NODE)
@@ -204,6 +240,11 @@ impl SearchRun {
         let direct = Open { direct: Direct::IfPossible, mode: OpenMode::Read, ..Open::default() };
         let (kind, open, prepare) = match &self.place {
             IndexPlace::Device(_) => (TargetKind::Nothing { bytes }, Open::default(), Prepare::AsItIs),
+            IndexPlace::Bucket { url, .. } => {
+                let (count, bytes) = self.objects();
+                let items = Items { count, size: Size::Fixed(bytes), ..Items::default() };
+                (TargetKind::Bucket { url: url.clone(), items }, Open::default(), Prepare::Filled)
+            }
             IndexPlace::Found { path, is_device: true } => {
                 (TargetKind::Device { path: path.clone() }, direct, Prepare::AsItIs)
             }
@@ -234,6 +275,8 @@ pub struct SearchPoint {
     pub cached_percent: Option<f64>,
     /// What kept more searches from being answered in time.
     pub limit: String,
+    /// Of several ranks, the one that was latest.
+    pub late: Option<String>,
 }
 
 impl SearchPoint {
@@ -252,9 +295,12 @@ impl SearchPoint {
         point.bytes_per_second = node.map_or(0.0, |line| line.bytes as f64 / seconds);
         point.cached_percent = phase.cache.as_ref().and_then(|cache| cache.percent());
         if run.device().is_none() {
-            point.processors_percent = Some(processors_percent(processor_ns(job), phase, &started.machine));
+            let machines = record.world.machines();
+            let percent = processors_percent(processor_ns(job), phase, &started.machine, machines);
+            point.processors_percent = Some(percent);
         }
         point.limit = limiting_part(phase, point.processors_percent, run.device());
+        point.late = experiment_ranks::late(job, SEARCH, &record.world);
         point
     }
 

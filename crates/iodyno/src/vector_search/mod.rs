@@ -7,15 +7,18 @@ mod index;
 mod report;
 
 use clap::Parser;
+use iodyno_dialect::native::WorldArguments;
 use iodyno_dialect::{Loader, PathKind};
 use iodyno_engine::world::World;
 use iodyno_model::{Diagnostic, Origin};
 
 use self::index::{IndexPlace, SearchPoint, SearchRun, VectorIndex, VectorType};
 use self::report::SearchFigures;
+use crate::bucket_target;
 use crate::experiment::{self, Experiment};
+use crate::experiment_ranks;
 use crate::loader::HostLoader;
-use crate::option_values::{count, positive_time, share};
+use crate::option_values::{count, positive_time, setting, share};
 use crate::report_output::{ReportArguments, ReportOutput};
 use crate::runs::{one, parsed};
 use crate::work_directory::{ExperimentData, MadePath};
@@ -25,8 +28,8 @@ use crate::{doubling, leftovers, simulated_device};
 #[command(name = "iodyno vector-search", about = "Find how many vector searches a storage answers each second",
     disable_version_flag = true, after_help = AFTER)]
 pub struct VectorSearchArgs {
-    /// A directory: an index is made in it, and removed at the end. Or a file or device: it is only read
-    #[arg(value_name = "DIR", required_unless_present = "on", conflicts_with = "on")]
+    /// A directory or s3://BUCKET/PREFIX: an index is made in it, and removed at the end. Or a file or device: it is only read
+    #[arg(value_name = "TARGET", required_unless_present = "on", conflicts_with = "on")]
     pub target: Option<String>,
     /// In place of a directory: a simulated device, in virtual time (iodyno devices lists them)
     #[arg(long, value_name = "DEVICE")]
@@ -61,10 +64,10 @@ pub struct VectorSearchArgs {
     /// Time that 99 % of the searches must keep
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = positive_time)]
     pub target_p99: u64,
-    /// Only these numbers of threads
+    /// Only these numbers of threads, on each rank
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub threads: Vec<u32>,
-    /// Threads at most
+    /// Threads at most, on all ranks together
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub most: u32,
     /// Length of each point
@@ -76,6 +79,11 @@ pub struct VectorSearchArgs {
     /// An engine that keeps several reads in flight, e.g. libaio [default: the best that works]
     #[arg(long, value_name = "NAME")]
     pub engine: Option<String>,
+    /// A setting of the engine of a bucket, e.g. endpoint=http://host:9000; repeatable
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    pub set: Vec<(String, String)>,
+    #[command(flatten)]
+    pub world: WorldArguments,
     #[command(flatten)]
     pub output: ReportArguments,
 }
@@ -94,23 +102,31 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
         Ok(words) => words,
         Err(status) => return status,
     };
+    let asked: (Option<&str>, &[&str]) = (words.on.as_deref(), &[]);
+    if let Some(status) = experiment_ranks::elsewhere(world, "vector-search", arguments, &words.world, asked)
+    {
+        return status;
+    }
     let (run, files) = match ReportOutput::of(lowered(world, &words), &words.output) {
         Ok(prepared) => prepared,
         Err(status) => return status,
     };
     let _removed = MadePath(run.place.made().into());
     let mut experiment = Experiment::new(world, "vector-search", arguments);
+    experiment.lasts = (run.ranks > 1 && !run.place.made().is_empty()) || run.is_bucket();
     let mut started = None;
-    let mut measure = |threads: u32| {
+    // Each rank has as many.
+    let mut measure = |each: u32| {
+        let threads = each * run.ranks;
         experiment::progress(&format!("{threads} threads"));
-        let (start, record) = experiment.run(run.plan(threads), "the search")?;
+        let (start, record) = experiment.run(run.plan(each), "the search")?;
         let point = SearchPoint::of(threads, &run, &start, &record);
         started.get_or_insert(start);
         let is_good = point.keeps(words.target_p99);
         Ok((point, is_good))
     };
     let points = match words.threads.as_slice() {
-        [] => doubling::largest_number(words.most, measure),
+        [] => doubling::largest_number((words.most / run.ranks).max(1), measure),
         threads => threads.iter().map(|threads| measure(*threads).map(|(point, _)| point)).collect(),
     };
     files.write_points(points, started, |started, points| {
@@ -143,6 +159,12 @@ fn lowered(world: &World, words: &VectorSearchArgs) -> Result<SearchRun, Vec<Dia
         return Err(one(Diagnostic::error(&Origin::argument("--vectors"), message).hint("ask for fewer")));
     }
     let engine = match (&place, &words.engine) {
+        (IndexPlace::Bucket { .. }, None) => "s3".into(),
+        (IndexPlace::Bucket { .. }, Some(_)) => {
+            let wrong =
+                Diagnostic::error(&Origin::argument("--engine"), "a bucket is reached by the engine s3");
+            return Err(one(wrong.hint("leave it out; --set sets its options")));
+        }
         (IndexPlace::Device(_), None) => "sim".into(),
         (IndexPlace::Device(_), Some(_)) => {
             let wrong = Diagnostic::error(&Origin::argument("--engine"), "a simulated device has its own");
@@ -161,6 +183,7 @@ fn lowered(world: &World, words: &VectorSearchArgs) -> Result<SearchRun, Vec<Dia
         compute_ns: words.compute,
         time_ns: words.time,
         seed: words.seed,
+        ranks: world.size(),
         origin,
     };
     if run.reads() == 0 {
@@ -178,17 +201,25 @@ fn place(
     index: &VectorIndex,
 ) -> Result<(IndexPlace, u64), Vec<Diagnostic>> {
     if let Some(device) = &words.on {
+        bucket_target::no_settings(&words.set).map_err(one)?;
+        experiment_ranks::one_clock(world).map_err(one)?;
         let device = simulated_device::named(device, "--on")?;
         let bytes = simulated_device::capacity_bytes(&device);
         return Ok((IndexPlace::Device(Box::new(device)), bytes));
     }
     let target = words.target.as_deref().unwrap_or_default();
+    let asked_bytes = words.vectors.map(|vectors| VectorIndex { vectors, ..*index }.bytes());
+    if bucket_target::is_meant(target) {
+        let url = bucket_target::own_prefix(target, "vector-search").map_err(one)?;
+        let settings = bucket_target::settings(&words.set);
+        return Ok((IndexPlace::Bucket { url, settings }, asked_bytes.unwrap_or(INDEX_BYTES)));
+    }
+    bucket_target::no_settings(&words.set).map_err(one)?;
     let facts = HostLoader::new(world).look(target);
     if let Some(facts) = facts.filter(|facts| facts.kind != PathKind::Directory) {
         let is_device = facts.kind == PathKind::BlockDevice;
         return Ok((IndexPlace::Found { path: target.into(), is_device }, facts.bytes));
     }
-    let asked_bytes = words.vectors.map(|vectors| VectorIndex { vectors, ..*index }.bytes());
     let data =
         ExperimentData { directory: target, asked_bytes, option: "--vectors", most_bytes: INDEX_BYTES };
     let bytes = data.bytes(world).map_err(one)?;

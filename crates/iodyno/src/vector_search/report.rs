@@ -9,6 +9,7 @@ use iodyno_report::number;
 use super::VectorSearchArgs;
 use super::index::{self, IndexPlace, SearchPoint, SearchRun};
 use crate::doubling;
+use crate::experiment_ranks;
 
 /// Less than this from the page cache is no matter, percent.
 const CACHED_PERCENT: f64 = 5.0;
@@ -66,15 +67,18 @@ impl SearchFigures<'_> {
         });
         let engine = match run.device() {
             Some(_) => String::new(),
+            None if run.is_bucket() => "s3".into(),
             None => format!("{}, past the page cache where the file system allows it", run.engine),
         };
         let machine = &self.started.machine;
-        vec![
+        let mut facts = vec![
             ("index".into(), laid_out),
             ("search".into(), search),
             ("engine".into(), engine),
             ("machine".into(), format!("iodyno {} · {} · {}", machine.version, machine.host, machine.kernel)),
-        ]
+        ];
+        facts.extend(experiment_ranks::fact(&self.started.world));
+        facts
     }
 
     fn curve(&self) -> ReportSection {
@@ -142,6 +146,7 @@ impl SearchFigures<'_> {
             }
             None => {}
         }
+        all.extend(self.points.get(kept.unwrap_or(0)).and_then(|point| point.late.clone()));
         let leaked = self.points.iter().filter_map(|point| point.cached_percent).fold(0.0, f64::max);
         if leaked > CACHED_PERCENT && self.run.device().is_none() {
             let leaked = number::percent(leaked);

@@ -61,6 +61,39 @@ fn simulated() -> Outcome {
         "{stop} {training}"
     );
     assert!(number(1, 1, 1) < number(1, 0, 1), "an asynchronous one stops for less");
+    // Written behind training, which goes on for twice a save: each stops for its copy alone. In a quarter of a save the next
+    // one waits for three quarters, less the copy.
+    let copy_rate = ["--copy-rate", "1GB", "--async"];
+    let behind = |interval: &str| -> Result<serde_json::Value, serde_json::Error> {
+        let words = [
+            "--on",
+            &device,
+            "--model",
+            "llama3-8b",
+            "--scale",
+            "0.01",
+            "--times",
+            "2",
+            "--interval",
+            interval,
+        ];
+        serde_json::from_str(&checkpoint(&[&words[..], &copy_rate, &["--json"]].concat()).expect(0, &[]).out)
+    };
+    let cell = |run: &serde_json::Value, row: usize, column: usize| {
+        run["sections"][2]["rows"][row][column].as_f64().expect("a figure") / 1e9
+    };
+    let copy_s = 8.03e9 * 14.0 * 0.01 / 8.0 / 1e9;
+    let long = behind(&format!("{}ms", (save_s * 2000.0) as u64))?;
+    for row in 0..2 {
+        assert!(cell(&long, row, 1) < 1e-3, "nothing is waited for: {long:#}");
+        assert!((cell(&long, row, 2) / copy_s - 1.0).abs() < 0.02, "{long:#}");
+        assert!((cell(&long, row, 4) / save_s - 1.0).abs() < 0.02, "{long:#}");
+    }
+    let short = behind(&format!("{}ms", (save_s * 250.0) as u64))?;
+    assert!(
+        cell(&short, 0, 1) < 1e-3 && (cell(&short, 1, 1) / (save_s * 0.75) - 1.0).abs() < 0.03,
+        "{short:#}"
+    );
     Ok(())
 }
 
@@ -78,6 +111,9 @@ fn directory() -> Outcome {
     // Eight tensor ranks of the first stage with the embedding and four layers, one of the second with four, and nine optimisers.
     assert_eq!(files.len(), 8 * 5 + 4 + 9, "{files:?}");
     assert!(files.contains(&"layer_5-model_0_model_states.pt".to_string()), "{files:?}");
+    let behind = checkpoint(&[&small[..], &["--async", "--interval", "20ms"]].concat());
+    behind.expect(0, &["Written behind training", "A checkpoint stopped training for", "was computed"]);
+    assert_eq!(names(home.path()).len(), 2, "{behind}");
     checkpoint(&[&small[..], &["--keep"]].concat()).refused(&["exists already", "is not overwritten"]);
     Ok(())
 }

@@ -14,6 +14,7 @@ pub fn cases() -> Vec<Case> {
             &[],
             cache_files,
         ),
+        Case::new("recorded conversations find what the ones before have stored", &[], recorded),
         Case::new("a vector search takes its rounds one after the other", &[], searches),
         Case::new("a vector index is laid out and removed, or only read", &[], index_files),
         Case::new("caches and vectors are told what they cannot have", &[], refused),
@@ -62,6 +63,49 @@ fn served() -> Outcome {
     let output = asked("kv-cache", &arguments);
     output.expect(0, &["At none of these rates", "not a result of it", "compute 10.0 requests/s at most"]);
     assert!(output.out.lines().all(|line| line.chars().count() <= 80), "{output}");
+    Ok(())
+}
+
+fn recorded() -> Outcome {
+    let home = scratch();
+    let (device_path, trace) = (home.path().join("device.toml"), home.path().join("trace.jsonl"));
+    std::fs::write(&device_path, device(1))?;
+    let line = |ms: u32, tokens: u32, ids: &str| {
+        format!(
+            "{{\"timestamp\": {ms}, \"input_length\": {tokens}, \"output_length\": 9, \"hash_ids\": [{ids}]}}\n"
+        )
+    };
+    // Blocks of 16 tokens. The second finds three blocks of the first, and computes 16 tokens; the third is the first again.
+    let text = line(0, 64, "1, 2, 3, 4") + &line(2000, 64, "1, 2, 3, 9") + &line(4000, 64, "1, 2, 3, 4");
+    std::fs::write(&trace, text)?;
+    let (device_path, path) = (device_path.display().to_string(), trace.display().to_string());
+    let common = [
+        "--on",
+        &device_path,
+        "--trace",
+        &path,
+        "--block-tokens",
+        "16",
+        "--bytes-per-token",
+        "4KiB",
+        "--capacity",
+        "1GiB",
+        "--prefill",
+        "1000",
+    ];
+    let row = &rows("kv-cache", &[&common[..], &["--as-recorded"]].concat())?[0];
+    // Three requests in four seconds; of 192 tokens 48 and 64 were cached.
+    assert!((row[0] - 0.5).abs() < 1e-9, "{row:?}");
+    assert!((row[4] - 112.0 / 192.0 * 100.0).abs() < 1e-6, "{row:?}");
+    // 64 ms of computing; three reads of 100 µs and 16 ms; four reads.
+    assert!((row[1] / 16.3e6 - 1.0).abs() < 0.03, "the median is the second request's: {row:?}");
+    assert!((row[3] / 64e6 - 1.0).abs() < 0.03, "{row:?}");
+    asked("kv-cache", &[&common[..], &["--rate", "3"]].concat())
+        .expect(0, &["3 recorded, 0.500 a second", "the cache is empty at first"]);
+    asked("kv-cache", &[&common[..], &["--turns", "2"]].concat()).refused(&["cannot be used with"]);
+    std::fs::write(&trace, line(5, 64, "1") + &line(4, 64, "1"))?;
+    asked("kv-cache", &common).refused(&["trace.jsonl:2", "before the request of the line above", "sort"]);
+    asked("kv-cache", &["/tmp", "--trace", "/nowhere/t"]).refused(&["/nowhere/t", "docs/kv-cache.md"]);
     Ok(())
 }
 

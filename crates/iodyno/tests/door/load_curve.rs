@@ -30,7 +30,6 @@ fn ranks() -> Outcome {
     for (line, hint) in [
         ("load-curve . --profile sfs-like --size 16MiB", "--clients N are clients on this machine"),
         ("limits . --size 16MiB", "workers of one rank are said in a plan: workers = N"),
-        ("accelerators . --workload unet3d", "workers of one rank are said in a plan: workers = N"),
     ] {
         let mut command = Command::new("mpirun");
         if Program::of("mpirun", ["--version"]).outcome().is_ok_and(|told| told.out.contains("Open MPI")) {

@@ -20,6 +20,7 @@ pub fn cases() -> Vec<Case> {
         case("fios_clients_are_hosts", fios_clients_are_hosts),
         case("filebenchs_clients_are_hosts", filebenchs_clients_are_hosts),
         case("vdbenchs_hosts_are_ranks", vdbenchs_hosts_are_ranks),
+        case("experiments_have_a_part_on_each_host", experiments_have_a_part_on_each_host),
         case("each_client_may_have_its_own_jobs", each_client_may_have_its_own_jobs),
         case("a_host_that_dies_is_named_in_the_report", a_host_that_dies_is_named),
         case("a_host_that_falls_silent_is_named_too", a_host_that_falls_silent_is_named),
@@ -316,4 +317,27 @@ fn a_host_that_dies_is_named() -> Outcome {
 
 fn a_host_that_falls_silent_is_named() -> Outcome {
     lose_a_host(|hosts| Ok(hosts.cut(3)?))
+}
+
+/// One index on each host's own file system, and checkpoints in a directory of both.
+fn experiments_have_a_part_on_each_host() -> Outcome {
+    let hosts = staged(2)?;
+    let local = hosts.local().display().to_string();
+    let search =
+        format!("vector-search {local} --vectors 1k --list 5 --threads 1 --time 200ms --hosts h1,h2");
+    let said = well(hosts.run(iodyno(&hosts, &search.split(' ').collect::<Vec<_>>())));
+    assert!(said.out.contains("by 2 threads") && said.out.contains("2 on h1, h2"), "{said:#?}");
+    assert!(["Rank 0 on h1 was", "Rank 1 on h2 was"].iter().any(|late| said.out.contains(late)), "{said:#?}");
+    for number in [1, 2] {
+        let left: Vec<String> = listed(&hosts, number, &hosts.local())?;
+        assert!(!left.iter().any(|name| name.contains("iodyno")), "host {number}: {left:?}");
+    }
+    let save = "checkpoint . --model 8b --scale 1e-6 --times 1 --shift 4 --hosts h1,h2";
+    let said = well(hosts.run(iodyno(&hosts, &save.split(' ').collect::<Vec<_>>())));
+    let flat = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!([" of rank 0 on h1", " of rank 1 on h2"].iter().any(|late| flat.contains(late)), "{said:#?}");
+    let mut left = listed(&hosts, 1, &hosts.shared())?;
+    left.retain(|name| name.contains("iodyno-") || name.starts_with("global"));
+    assert!(left.is_empty(), "{left:?}");
+    Ok(())
 }

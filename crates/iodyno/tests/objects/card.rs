@@ -20,6 +20,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("an_eventual_store_is_seen_as_one", &[], eventual),
         Case::new("a_store_that_is_too_busy_is_measured_and_said_to_be", &[], throttled),
         Case::new("a_checkpoint_in_a_bucket_is_saved_restored_and_removed", &[], checkpoint),
+        Case::new("caches_and_vectors_in_a_bucket_are_read_stored_and_removed", &[], blocks),
     ]
 }
 
@@ -153,6 +154,42 @@ fn checkpoint() -> Outcome {
         "{kept:?}"
     );
     assert_eq!(kept.len(), 2 + 2 * 16, "{kept:?}");
+    Ok(())
+}
+
+fn blocks() -> Outcome {
+    let (home, store) = (scratch(), store(|_| Fault::None));
+    let endpoint = format!("endpoint={}", store.endpoint());
+    let cache = "--bytes-per-token 4KiB --block-tokens 4 --capacity 1MiB --sessions 4 --turns 3 --prompt 8-40 --answer 8 \
+                 --prefix-tokens 16 --prefill 1e6 --rate 200,400 --time 100ms --concurrency 4";
+    let words = ["kv-cache", "s3://bucket/bench", "--set", &endpoint].into_iter().chain(cache.split(' '));
+    let said = told(iodyno(home.path(), &words.collect::<Vec<_>>()));
+    said.expect(0, &["an object each", "requests/s", "not a result of it"]);
+    is_as_before(&store, &said);
+    let log = store.log();
+    let own = |method: &str| {
+        let is_own = |one: &&LoggedRequest| one.method == method && one.key.contains("/iodyno-kv-cache-");
+        log.iter().filter(is_own).count()
+    };
+    // 64 objects are laid out once, for both points; then blocks are read and stored.
+    assert!(own("PUT") > 64 && own("GET") > 0 && own("DELETE") >= 64, "{} {}", own("PUT"), own("GET"));
+
+    let search = "--vectors 400 --list 5 --threads 1 --time 200ms";
+    let words =
+        ["vector-search", "s3://bucket/bench", "--set", &endpoint].into_iter().chain(search.split(' '));
+    let said = told(iodyno(home.path(), &words.collect::<Vec<_>>()));
+    said.expect(0, &["searches/s", "5 reads of 4 KiB in 2 rounds", "s3"]);
+    is_as_before(&store, &said);
+    let log = store.log();
+    let ranged = |one: &&LoggedRequest| one.method == "GET" && one.key.contains("/iodyno-vector-search-");
+    assert!(log.iter().filter(ranged).count() >= 5);
+    for (words, wanted) in [
+        (["kv-cache", "s3://bucket/x", "--layout", "slab"], "cannot be overwritten in parts"),
+        (["kv-cache", "swift://bucket/x", "--time", "1s"], "s3://BUCKET/PREFIX"),
+        (["vector-search", "s3://bucket/x", "--engine", "libaio"], "reached by the engine s3"),
+    ] {
+        told(iodyno(home.path(), &words)).expect(2, &[wanted]);
+    }
     Ok(())
 }
 

@@ -56,6 +56,8 @@ fn refusals() -> Outcome {
     };
     refused(&["img", "--", "fio", "--bs=nonsense", "--name=x"], &["nonsense"]);
     refused(&["img", "--", "fio", "--also", "hosts=h1", "--name=x"], &["the pods are the hosts", "hint"]);
+    refused(&["img", "--", "kv-cache", "/d", "--hosts", "h1"], &["the pods are the hosts", "hint"]);
+    refused(&["img", "--", "kv-cache", "/d", "--trace", "/nowhere/t"], &["/nowhere/t", "hint"]);
     refused(&["img", "--", "sleep", "1"], &["sleep", "fio job.fio"]);
     refused(&["--name", "Bad_Name", "img", "--", "fio"], &["RFC 1123"]);
     refused(&["--volume", "data:/data", "img", "--", "fio"], &["claim=NAME:/PATH"]);

@@ -7,6 +7,7 @@
 mod batch;
 mod clients;
 mod ends;
+mod experiments;
 mod k8s;
 mod launch;
 mod mesh;
@@ -25,6 +26,7 @@ fn main() -> std::process::ExitCode {
             together::cases(),
             replays::cases(),
             ends::cases(),
+            experiments::cases(),
             mesh::cases(),
             clients::cases(),
             batch::cases(),

@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::CheckpointFile;
 use crate::origin::Origin;
 use crate::pattern::{ItemData, Size};
-use crate::plan::{Job, Phase};
+use crate::plan::{Job, Phase, Ranks};
 use crate::record::PhaseRecord;
 use crate::setting::Setting;
 use crate::target::{Items, Open, Prepare, Target, TargetKind};
@@ -48,6 +48,8 @@ pub struct CheckpointTransfer {
     pub shift: u32,
     /// Whether the files stay when the plan ends.
     pub is_kept: bool,
+    /// Ranks of this program that the processes are divided over, successive ones to each; 0: there is but one.
+    pub spread: u32,
     pub origin: Origin,
 }
 
@@ -91,8 +93,19 @@ impl CheckpointTransfer {
         }
     }
 
+    /// The rank of this program that does what a process does.
+    pub fn rank_of(&self, process: u32) -> u32 {
+        let count = self.ranks.len().max(1) as u64;
+        (u64::from(process) * u64::from(self.spread.max(1)) / count) as u32
+    }
+
+    /// Where the jobs of a process run.
+    pub(super) fn on(&self, process: usize) -> Ranks {
+        if self.spread > 1 { Ranks::Only(self.rank_of(process as u32)) } else { Ranks::All }
+    }
+
     /// The targets of each process.
-    fn ranges(&self) -> Vec<Range<usize>> {
+    pub(super) fn ranges(&self) -> Vec<Range<usize>> {
         let mut first = 0;
         let mut range = |files: &Vec<CheckpointFile>| {
             let count = if self.medium == CheckpointMedium::Device { 1 } else { files.len() };
@@ -104,12 +117,12 @@ impl CheckpointTransfer {
 
     /// Every process writes its files.
     pub fn save(&self) -> Phase {
-        self.phase(SAVE, 0, |files| self.steps(files, true))
+        self.phase(SAVE, 0, |files| self.steps(files, 0, true))
     }
 
     /// Every process reads its files, or those of another one.
     pub fn restore(&self) -> Phase {
-        self.phase(RESTORE, self.shift as usize, |files| self.steps(files, false))
+        self.phase(RESTORE, self.shift as usize, |files| self.steps(files, 0, false))
     }
 
     fn phase(&self, name: &str, shift: usize, steps: impl Fn(&[CheckpointFile]) -> Vec<Step>) -> Phase {
@@ -122,21 +135,23 @@ impl CheckpointTransfer {
             let mut job = Job::new(&name, &self.engine, range.collect(), Workload::Script(script));
             job.limit.passes = Some(1);
             job.settings.clone_from(&self.settings);
+            job.ranks = self.on(rank);
             job
         };
         let ranks = (0..self.ranks.len()).filter(|rank| !self.ranks[(rank + shift) % count].is_empty());
         Phase { name: name.into(), jobs: ranks.map(job).collect(), ..Phase::default() }
     }
 
-    fn steps(&self, files: &[CheckpointFile], saves: bool) -> Vec<Step> {
+    /// Moves all files of a process, whose targets are a job's from `first` on.
+    pub(super) fn steps(&self, files: &[CheckpointFile], first: usize, saves: bool) -> Vec<Step> {
         let file = |(number, file): (usize, &CheckpointFile)| match self.medium {
-            CheckpointMedium::Files => self.file(number, file.bytes, saves),
-            CheckpointMedium::Objects => vec![object(number, file.bytes, saves)],
-            CheckpointMedium::Device => self.transfers(Operation::on(verb(saves), 0), file.bytes),
+            CheckpointMedium::Files => self.file(first + number, file.bytes, saves),
+            CheckpointMedium::Objects => vec![object(first + number, file.bytes, saves)],
+            CheckpointMedium::Device => self.transfers(Operation::on(verb(saves), first), file.bytes),
         };
         let mut steps: Vec<Step> = files.iter().enumerate().flat_map(file).collect();
         if saves && self.fsync && self.medium == CheckpointMedium::Device {
-            steps.push(Operation::on(Verb::Fsync, 0).step("fsync"));
+            steps.push(Operation::on(Verb::Fsync, first).step("fsync"));
         }
         steps
     }
@@ -183,6 +198,8 @@ pub struct CheckpointRecord {
     /// From the start line to the end of the process that took longest, ns; and which that is.
     pub longest_ns: u64,
     pub late_rank: u32,
+    /// The rank of this program that it was on.
+    pub late_on: u32,
     /// Of the one that was ready first, ns.
     pub shortest_ns: u64,
     /// Bytes of all processes.
@@ -194,13 +211,14 @@ impl CheckpointRecord {
     pub fn of(phase: &PhaseRecord) -> Option<CheckpointRecord> {
         let rank = |name: &str| name.strip_prefix("rank ").and_then(|rank| rank.parse().ok());
         let ended = phase.jobs.iter().flat_map(|job| job.workers.iter().map(move |worker| (job, worker)));
-        let all: Vec<(u32, u64, u64)> = ended
-            .filter_map(|(job, worker)| Some((rank(&job.name)?, worker.ended_ns, worker.bytes)))
+        let all: Vec<(u32, u64, u64, u32)> = ended
+            .filter_map(|(job, worker)| Some((rank(&job.name)?, worker.ended_ns, worker.bytes, worker.rank)))
             .collect();
         let late = all.iter().max_by_key(|one| one.1)?;
         Some(CheckpointRecord {
             longest_ns: late.1,
             late_rank: late.0,
+            late_on: late.3,
             shortest_ns: all.iter().map(|one| one.1).min().unwrap_or(0),
             bytes: all.iter().map(|one| one.2).sum(),
         })
@@ -249,6 +267,17 @@ mod tests {
         let restore = transfer.restore();
         assert_eq!(restore.jobs[0].targets, [2], "shifted");
         assert_eq!(steps(&restore, 0)[1], ("read".into(), 3));
+    }
+
+    #[test]
+    fn successive_processes_are_on_the_same_rank() {
+        let spread =
+            CheckpointTransfer { spread: 2, ranks: vec![Vec::new(); 5], ..CheckpointTransfer::default() };
+        assert_eq!((0..5).map(|process| spread.rank_of(process)).collect::<Vec<_>>(), [0, 0, 0, 1, 1]);
+        let two = CheckpointTransfer { spread: 2, ..transfer(CheckpointMedium::Files) };
+        let ranks = |phase: Phase| phase.jobs.iter().map(|job| job.ranks).collect::<Vec<_>>();
+        assert_eq!(ranks(two.restore()), [Ranks::Only(0), Ranks::Only(1)], "what another rank saved");
+        assert_eq!(ranks(transfer(CheckpointMedium::Files).save()), [Ranks::All, Ranks::All]);
     }
 
     #[test]

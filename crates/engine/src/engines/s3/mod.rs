@@ -8,7 +8,7 @@
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use iodyno_model::{TargetKind, Verb, VerbSet};
+use iodyno_model::{Kind, TargetKind, Verb, VerbSet};
 use iodyno_s3::address::BucketAddress;
 use iodyno_s3::{Signer, UtcTime};
 
@@ -239,7 +239,11 @@ impl Engine for S3 {
 
     fn push(&mut self, slot: Slot, io: &Io, _files: &mut Files) {
         self.in_flight += 1;
-        self.begin(slot, io);
+        // What only carries a line of the tally is nothing to ask a store for.
+        match io.verb.kind() {
+            Kind::Control => self.done.push((slot, 0)),
+            _ => self.begin(slot, io),
+        }
     }
 
     fn poll(&mut self, min: u32, until: Tick, mut done: impl FnMut(Slot, i64, Tick)) -> Result<(), Failure> {

@@ -1,0 +1,4 @@
+//! Feeds recorded conversations.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| iodyno_fuzz::feed("conversations", input));
