@@ -13,6 +13,9 @@ use crate::hosts::{self, RemoteCommand};
 use crate::loader::HostLoader;
 use crate::session::say;
 
+/// More hosts are not named one by one.
+const MOST_NAMED: u32 = 8;
+
 /// Goes to the hosts that a command names, if it names some; comes back with the exit status only where that cannot be.
 /// `inputs`: files that it reads, which are sent along.
 pub fn elsewhere(
@@ -98,10 +101,9 @@ pub fn late(job: &JobRecord, label: &str, world: &WorldFacts) -> Option<String> 
 pub fn fact(world: &WorldFacts) -> Option<(String, String)> {
     let (ranks, machines) = (world.ranks(), world.machines());
     let hosts = match world.hosts.as_slice() {
-        [one] => format!("on {one}"),
-        [few @ ..] if few.len() <= 8 => format!("on {}", few.join(", ")),
-        [first, .., last] => format!("on {machines} hosts, {first} to {last}"),
         [] => String::new(),
+        [first, .., last] if machines > MOST_NAMED => format!("on {machines} hosts, {first} to {last}"),
+        few => format!("on {}", few.join(", ")),
     };
     (ranks > 1).then(|| ("ranks".to_string(), format!("{ranks} {hosts}")))
 }

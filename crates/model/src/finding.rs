@@ -193,10 +193,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_run_from_1_to_40_and_names_are_words() {
+    fn numbers_run_from_1_to_41_and_names_are_words() {
         let numbers: Vec<u8> = FindingKind::ALL.iter().map(|kind| kind.number()).collect();
-        assert_eq!(numbers, (1..=40).collect::<Vec<u8>>());
+        assert_eq!(numbers, (1..=41).collect::<Vec<u8>>());
         assert_eq!(FindingKind::numbered(11).map(FindingKind::name), Some("shared_machine"));
-        assert_eq!(FindingKind::numbered(41), None);
+        assert_eq!(FindingKind::numbered(42), None);
     }
 }

@@ -101,7 +101,7 @@ fn recorded() -> Outcome {
     assert!((row[1] / 16.3e6 - 1.0).abs() < 0.03, "the median is the second request's: {row:?}");
     assert!((row[3] / 64e6 - 1.0).abs() < 0.03, "{row:?}");
     asked("kv-cache", &[&common[..], &["--rate", "3"]].concat())
-        .expect(0, &["3 recorded, 0.500 a second", "the cache is empty at first"]);
+        .expect(0, &["3 recorded, 0.50 a second", "the cache is empty at first"]);
     asked("kv-cache", &[&common[..], &["--turns", "2"]].concat()).refused(&["cannot be used with"]);
     std::fs::write(&trace, line(5, 64, "1") + &line(4, 64, "1"))?;
     asked("kv-cache", &common).refused(&["trace.jsonl:2", "before the request of the line above", "sort"]);
