@@ -40,6 +40,8 @@ pub fn targets() -> impl Iterator<Item = Target> {
             "s3check" => 30,
             // A short command line is hundreds of phases.
             "iozone" | "filebench" | "bonnie++" => 8,
+            // A few words are millions of draws.
+            "postmark" => 30,
             _ => 1,
         },
     });

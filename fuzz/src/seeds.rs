@@ -89,6 +89,13 @@ const LINES: &[(&str, &[&str])] = &[
         &["-d D -s 2g:64k:1000:3 -n 16:1k:10:3:512 -f1 -z 7 -u root:root -m h", "-Zf -x2 -qbDf\n\x01\x02"],
     ),
     (
+        "postmark",
+        &[
+            "f\nset number 5\nset transactions 20\nset size 5 900\nset location /a 3\nset location +/b\nset location -/a\nshow\nrun\nquit\n",
+            "\nset buffering false\nset bias read -1\nset report terse\nload f\nset subdirectories 3\nrun out\nhelp set\n?\n!ls\n",
+        ],
+    ),
+    (
         "elbencho",
         &[
             "-d -w --stat -r -F -D -t 2 -n 3 -N 4 -s 10k -b 4k --lat --latpercent --lathisto --sync DIR",

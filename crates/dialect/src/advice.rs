@@ -180,6 +180,7 @@ pub fn native(finding: Finding) -> Option<Finding> {
 /// The tools that word findings of storage, with how they do.
 pub const WORDINGS: &[(&str, crate::Translate)] = &[
     ("bonnie++", crate::bonnie::advice::translate),
+    ("postmark", crate::postmark::advice::translate),
     ("dd", crate::dd::advice::translate),
     ("diskspd", crate::diskspd::advice::translate),
     ("elbencho", crate::elbencho::advice::translate),

@@ -42,6 +42,7 @@ pub mod net;
 pub mod netperf;
 pub mod option;
 pub mod posix;
+pub mod postmark;
 pub mod quantity;
 pub mod replay;
 pub mod run_options;
@@ -117,6 +118,10 @@ pub trait Loader {
     /// # Errors
     /// The system's reason.
     fn standard_input(&mut self) -> Result<Vec<u8>, String>;
+    /// Whether standard input is a terminal, at which somebody may type.
+    fn is_typed_at(&self) -> bool {
+        false
+    }
     /// An environment variable.
     fn variable(&self, name: &str) -> Option<String>;
     fn machine(&self) -> Machine;
@@ -291,6 +296,8 @@ pub enum Request {
     Hosts(hosts::Elsewhere),
     /// Make system calls and say how each ends.
     Calls(Box<posix::pjdfstest::HelperCalls>),
+    /// Answer commands as they are typed.
+    Prompt(Box<dyn CommandPrompt>),
     /// Nothing is run: what is wrong, in the tool's own words rather than as diagnostics.
     Refuse {
         /// For standard error.
@@ -305,6 +312,19 @@ impl Request {
     pub(crate) fn refuse(wrong: &[Diagnostic], status: i32) -> Request {
         Request::Refuse { err: wrong.iter().map(|wrong| format!("{wrong}\n")).collect(), status }
     }
+}
+
+/// Who answers commands that are typed at a terminal, one after the other.
+pub trait CommandPrompt {
+    /// What is done before the first one.
+    fn begin(&mut self) -> Request;
+    /// What stands before each of them.
+    fn prompt(&self) -> &'static str;
+    /// What a line asks for; none: it was the last.
+    ///
+    /// # Errors
+    /// What is wrong with it; the next line is asked for all the same.
+    fn answer(&mut self, line: &str, loader: &mut dyn Loader) -> Option<Result<Request, Vec<Diagnostic>>>;
 }
 
 /// The index of an item in a list, which it is added to where it is not there yet.
@@ -581,6 +601,7 @@ pub const DIALECTS: &[Dialect] = &[
     iometer::DIALECT,
     vdbench::DIALECT,
     diskspd::DIALECT,
+    postmark::DIALECT,
     posix::DIALECT,
     s3check::DIALECT,
     warp::DIALECT,

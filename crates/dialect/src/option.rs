@@ -39,6 +39,8 @@ pub enum Spelling {
     Dashed,
     /// `-name value`, whatever its length (mpirun's children, netperf).
     SingleDash,
+    /// `name value`, as commands are typed (postmark).
+    Spoken,
 }
 
 /// One option.
@@ -347,7 +349,8 @@ impl Table {
     fn spelled(&self, name: &str, valued: bool) -> String {
         match (self.spelling, valued, name.chars().count() == 1) {
             (Spelling::Assigned, true, _) => format!("{name}="),
-            (Spelling::Assigned, false, _) => name.to_string(),
+            (Spelling::Assigned | Spelling::Spoken, false, _) => name.to_string(),
+            (Spelling::Spoken, true, _) => format!("{name} "),
             (Spelling::Dashed, true, false) => format!("--{name}="),
             (Spelling::Dashed, false, false) => format!("--{name}"),
             (_, true, _) => format!("-{name} "),

@@ -29,6 +29,7 @@ use crate::loader::HostLoader;
 use crate::manual;
 use crate::neighbours;
 use crate::powerfail;
+use crate::prompt;
 use crate::pts;
 use crate::record;
 use crate::report;
@@ -304,11 +305,14 @@ fn drop_in_answer(
         Ok(Request::Converse(talk)) => Some(&mut talk.run),
         Ok(_) => None,
     };
-    if let Some(Err(wrong)) = run.map(|run| also.join(run)) {
+    if let Some(Err(wrong)) = run.map(|run| also.clone().join(run)) {
         say(&wrong);
         return 2;
     }
-    session::answer(world, request, policy)
+    match request {
+        Ok(Request::Prompt(typed)) => prompt::answer(world, typed, &|run| also.clone().join(run), policy),
+        request => session::answer(world, request, policy),
+    }
 }
 
 /// Where a command goes instead of being done here: where it was told to go, or where the dialect says. What is only
@@ -467,6 +471,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "mdtest",
             "md-workbench",
             "bonnie++",
+            "postmark",
             "elbencho",
             "io500",
             "iozone",

@@ -69,6 +69,9 @@ fn command_line(
             }
         }
         Request::Converse(_) | Request::Abroad(_) => unknown(dialect),
+        Request::Prompt(_) => {
+            Ok(print(&format!("{}: what it runs is typed, and is not known before.\n", dialect.name)))
+        }
         Request::Hosts(there) => {
             let names: Vec<&str> = there.hosts.iter().map(|host| host.name.as_str()).collect();
             let what = format!("it would run on {}", names.join(", "));

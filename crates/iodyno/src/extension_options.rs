@@ -89,7 +89,7 @@ fn is_bare(word: &str) -> bool {
 }
 
 /// What was asked for.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExtensionOptions {
     /// Devices that may be written to although somebody may still need them, by the very names that are used.
     pub destroy: Vec<String>,

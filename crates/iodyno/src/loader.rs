@@ -146,6 +146,10 @@ impl Loader for HostLoader {
         Ok(bytes)
     }
 
+    fn is_typed_at(&self) -> bool {
+        self.brought.is_empty() && std::io::stdin().is_terminal()
+    }
+
     fn variable(&self, name: &str) -> Option<String> {
         std::env::var(name).ok()
     }

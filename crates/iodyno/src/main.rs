@@ -51,6 +51,7 @@ mod powerfail;
 #[path = "powerfail/elsewhere.rs"]
 mod powerfail;
 mod prior_runs;
+mod prompt;
 mod pts;
 mod rate_pair;
 mod record;

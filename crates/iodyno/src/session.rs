@@ -28,6 +28,7 @@ use crate::leftovers;
 use crate::live_report_server::LiveReportServer;
 use crate::loader::plain;
 use crate::output_set::{self, OutputSet};
+use crate::prompt;
 use crate::remote_servers;
 use crate::repeat;
 use crate::simulated_device;
@@ -104,6 +105,7 @@ pub fn answer(world: &mut World, request: Result<Request, Vec<Diagnostic>>, poli
         }
         Ok(Request::Calls(calls)) => syscall_helper::answer(&calls),
         Ok(Request::Run(run)) => session(world, *run, policy),
+        Ok(Request::Prompt(prompt)) => prompt::answer(world, prompt, &|_| Ok(()), policy),
         Ok(Request::Converse(talk)) => conversation::answer(*talk, policy),
         Ok(Request::Abroad(abroad)) => remote_servers::answer(*abroad, policy),
         Ok(Request::Repeat(repeat)) => repeat::answer(*repeat, policy),

@@ -529,12 +529,15 @@ pub struct TraceEntry {
     /// On which of the job's targets.
     #[reflect(key = "")]
     pub target: usize,
-    /// Where, in bytes.
+    /// Where, in bytes; of what names an item of a set, the item's number.
     #[reflect(form = "bytes")]
     pub offset: u64,
     /// How much, in bytes.
     #[reflect(key = "size")]
     pub bytes: u64,
+    /// So often, each behind the bytes of the one before.
+    #[reflect(absent = 1, positive, phrase = "{} times in a row")]
+    pub repeat: u64,
 }
 
 /// When a trace's entries start.

@@ -183,6 +183,7 @@ mod tests {
             "md-workbench",
             "dlio",
             "bonnie++",
+            "postmark",
             "elbencho",
             "iozone",
             "filebench",

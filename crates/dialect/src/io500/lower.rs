@@ -77,9 +77,11 @@ fn of(
         Request::Print { out, .. } | Request::Write { out, .. } => Err(told(out)),
         Request::Refuse { err, .. } => Err(told(err)),
         Request::Hosts(_) => Err(told("other hosts are for the whole run".into())),
-        Request::Calls(_) | Request::Converse(_) | Request::Repeat(_) | Request::Abroad(_) => {
-            Err(told("is no measurement".into()))
-        }
+        Request::Calls(_)
+        | Request::Prompt(_)
+        | Request::Converse(_)
+        | Request::Repeat(_)
+        | Request::Abroad(_) => Err(told("is no measurement".into())),
     }
 }
 

@@ -93,6 +93,7 @@ pub fn trace(moments: &[TimedOperation], verb: Verb) -> Trace {
         target: 0,
         offset: moment.offset,
         bytes: moment.bytes,
+        repeat: 1,
     };
     let timing = if pauses(moments) { Timing::Pauses } else { Timing::AsFast };
     Trace::of(moments.iter().map(entry).collect(), timing)

@@ -94,11 +94,26 @@ const SMALL: &str = include_str!("../../../../golden/vdbench/random.parm");
 fn golden_plans() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../golden/vdbench");
     let mut found = String::new();
-    for name in ["random", "curve", "streams", "loops", "skew", "files", "payload", "validate", "hosts"] {
+    for (name, line) in [
+        ("random", "-f p"),
+        ("curve", "-f p"),
+        ("streams", "-f p"),
+        ("loops", "-f p"),
+        ("skew", "-f p"),
+        ("files", "-f p"),
+        ("formats", "-f p"),
+        ("payload", "-f p"),
+        ("validate", "-f p -j -vr"),
+        ("validate", "-f p -jr"),
+        ("hosts", "-f p"),
+    ] {
         let text = std::fs::read_to_string(format!("{root}/{name}.parm")).unwrap();
-        let line = if name == "validate" { "-f p -j -vr" } else { "-f p" };
         let mut there = world(&text);
         there.hosts = if name == "hosts" { vec!["h1", "h2"] } else { Vec::new() };
+        // What an earlier run knew of what it wrote.
+        if line.contains("-jr") {
+            there.files.insert("sd1.map".into(), String::new());
+        }
         let shown = match asked(there, line) {
             Request::Run(run) => iodyno_report::plan::print(&run.plan),
             Request::Refuse { err, .. } => err,

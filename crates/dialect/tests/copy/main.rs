@@ -1,10 +1,11 @@
-//! dd, hdparm and bonnie++: command lines become the plans, and events the texts, that `golden/dd`, `golden/hdparm` and
-//! `golden/bonnie` hold.
+//! dd, hdparm, bonnie++ and postmark: command lines become the plans, and events the texts, that `golden/dd`, `golden/hdparm`,
+//! `golden/bonnie` and `golden/postmark` hold.
 //!
 //! `IODYNO_BLESS=1` rewrites the golden files and the pages that are generated from the option tables.
 
 mod bonnie;
 mod diskspd;
+mod postmark;
 mod texts;
 mod world;
 
@@ -98,6 +99,7 @@ fn golden_documents_are_generated() {
     golden("docs/iperf.md", &iodyno_dialect::iperf::options::document());
     golden("docs/filebench.md", &iodyno_dialect::filebench::options::document());
     golden("docs/netperf.md", &iodyno_dialect::netperf::options::document());
+    golden("docs/postmark.md", &iodyno_dialect::postmark::options::document());
     golden("docs/bonnie.md", &iodyno_dialect::bonnie::options::document());
     golden("docs/warp.md", &iodyno_dialect::warp::options::document());
     golden("docs/lies.md", &iodyno_dialect::finding_pages::document());

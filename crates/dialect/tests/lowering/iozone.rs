@@ -24,6 +24,7 @@ fn replay(verb: Verb, entries: &[(u64, u64, u64)]) -> Workload {
         target: 0,
         offset,
         bytes,
+        repeat: 1,
     };
     let entries = entries.iter().map(entry).collect();
     Workload::Trace(Trace::of(entries, Timing::Pauses))

@@ -278,7 +278,7 @@ impl GeneralSource {
                 checked
             }
             Drawer::Script(script) => script.done(io, checked, now),
-            Drawer::Trace(trace) => trace.done(checked, now),
+            Drawer::Trace(trace) => trace.done(io, checked, now),
         }
     }
 

@@ -297,8 +297,20 @@ fn what_a_simulated_device_is_given_is_not_made() {
 }
 
 #[test]
+fn an_entry_of_a_trace_is_repeated_behind_itself() {
+    let entry =
+        |offset, repeat| TraceEntry { at_ns: 0, verb: Verb::Read, target: 0, offset, bytes: 512, repeat };
+    let trace = |entries| Workload::Trace(Trace::of(entries, Timing::AsFast));
+    let all = SourceBench::new(trace(vec![entry(0, 3), entry(4096, 1)]), &[8192]).run();
+    assert_eq!(all.iter().map(|one| one.offset).collect::<Vec<_>>(), [0, 512, 1024, 4096]);
+    // The last of these would be beyond the end.
+    assert!(SourceBench::new(trace(vec![entry(7168, 3)]), &[8192]).source().is_err());
+}
+
+#[test]
 fn traces_keep_their_times() {
-    let entry = |at_ns, offset| TraceEntry { at_ns, verb: Verb::Read, target: 0, offset, bytes: 512 };
+    let entry =
+        |at_ns, offset| TraceEntry { at_ns, verb: Verb::Read, target: 0, offset, bytes: 512, repeat: 1 };
     let trace = |timing| Trace::of(vec![entry(0, 0), entry(5000, 512), entry(6000, 4096)], timing);
     for (timing, expected) in [
         (Timing::AsRecorded, [0, 5000, 6000]),

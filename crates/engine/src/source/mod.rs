@@ -113,6 +113,7 @@ pub(crate) fn object(context: &SourceContext<'_>, wanted: &SharedUse) -> Result<
 pub fn extra_handles(job: &Job) -> u32 {
     match &job.workload {
         Workload::Script(script) => script::compile::extra_handles(script),
+        Workload::Trace(trace) if trace.path.is_none() => trace::extra_handles(trace),
         Workload::Trace(trace) => replay::extra_handles(trace),
         _ => 0,
     }

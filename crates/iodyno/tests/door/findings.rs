@@ -36,6 +36,7 @@ const STORAGE: &[(&str, &str, &[&str])] = &[
         ALSO,
     ),
     ("bonnie++", "-u WHOEVER -d HERE -s 2 -r 0 -f -n 1 -z 7", ALSO),
+    ("postmark", "HERE/f.postmark", ALSO),
     ("elbencho", "-w -t 2 -s 1m -b 64k HERE/elbencho", ALSO),
     ("iozone", "-s 1m -r 64k -i 0 -f HERE/iozone", ALSO),
     ("iometer", "HERE/f.icf -r HERE/results.csv --map C:=HERE", ALSO),
@@ -111,6 +112,8 @@ pub fn furnish(home: &Path) -> std::io::Result<()> {
          rd=rd1,wd=wd1,iorate=max,elapsed=2,interval=1\n"
     );
     std::fs::write(home.join("f.parm"), parameters)?;
+    let commands = format!("set location {here}\nset number 20\nset transactions 40\nrun\nquit\n");
+    std::fs::write(home.join("f.postmark"), commands)?;
     std::fs::write(
         home.join("f.f"),
         format!(

@@ -1,4 +1,4 @@
-//! The whole program as iozone, and as bonnie++: its columns, blocks and files are iozone's, and what it counts was done.
+//! The whole program as iozone, bonnie++ and postmark: its columns, blocks and files are iozone's, and what it counts was done.
 //!
 //! Every case runs the built binary in a directory of its own; no speed is asserted.
 
@@ -17,6 +17,8 @@ mod iometer;
 mod lists;
 #[cfg(target_os = "linux")]
 mod network;
+#[cfg(target_os = "linux")]
+mod postmark;
 #[cfg(target_os = "linux")]
 #[allow(dead_code)]
 #[path = "../door/program.rs"]
@@ -40,6 +42,7 @@ fn main() -> std::process::ExitCode {
         iometer::cases(),
         network::cases(),
         bonnie::cases(),
+        postmark::cases(),
     ];
     testbed::run(cases.into_iter().flatten().collect())
 }

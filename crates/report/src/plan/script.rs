@@ -287,13 +287,19 @@ pub(crate) fn trace(plan: &Plan, job: &Job, trace: &Trace) -> Vec<String> {
         let index = job.targets.get(entry.target);
         let name =
             index.and_then(|index| plan.targets.get(*index)).map_or("?", |target| target.name.as_str());
-        lines.push(format!(
-            "  {}: {} {} of {name} at {}",
-            time(entry.at_ns),
-            entry.verb,
-            bytes(entry.bytes),
-            bytes(entry.offset)
-        ));
+        let mut line = match entry.verb.moves_data() {
+            true => format!(
+                "  {}: {} {} of {name} at {}",
+                time(entry.at_ns),
+                entry.verb,
+                bytes(entry.bytes),
+                bytes(entry.offset)
+            ),
+            false => format!("  {}: {} of {name}, item {}", time(entry.at_ns), entry.verb, entry.offset),
+        };
+        let times = phrases(entry, "repeat");
+        times.iter().for_each(|times| line += &format!(", {times}"));
+        lines.push(line);
     }
     lines
 }

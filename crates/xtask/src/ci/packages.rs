@@ -21,6 +21,7 @@ const PACKAGES: &[&str] = &[
     "fping",
     "iozone3",
     "bonnie++",
+    "postmark",
     "dbench",
     "sysstat",
     "openmpi-bin",

@@ -388,6 +388,14 @@ impl FileScript<'_> {
             match () {
                 () if begins("random") => pick = Pick::Uniform,
                 () if begins("sequential") => pick = Pick::Sequential,
+                () if begins("poisson") => {
+                    self.mistakes.add(
+                        self.workload.place("fileselect"),
+                        "files are not chosen by a Poisson distribution: how the original draws it is not known",
+                        "fileselect=random, or wss= for a working set that is smaller than all files",
+                    );
+                    break;
+                }
                 () => {
                     let hint = "fileselect=random or fileselect=sequential";
                     self.mistakes.add(

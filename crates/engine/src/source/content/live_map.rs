@@ -6,10 +6,12 @@
 //!       0  a section of a generation map without blocks      65528  blocks, 8 bytes
 //!   65536  for each block one more than the oldest and (upper half) the newest generation that may be there
 //! ```
-//! The system writes it out by itself: it does not outlive a loss of power. Refuses what it did not write.
+//! It has its name once it is whole: until then it is called `….live.new`, and a process that is killed meanwhile has
+//! written nothing that it would tell of. The system writes it out by itself: it does not outlive a loss of power. Refuses
+//! what it did not write.
 
 use std::fs::File;
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{ErrorKind, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
@@ -20,6 +22,10 @@ use crate::memory::Mapping;
 /// Where the blocks begin: a multiple of every page size.
 const BLOCKS_AT: usize = 1 << 16;
 const COUNT_AT: usize = BLOCKS_AT - 8;
+
+/// How the names of such files end, and of those that are not whole yet.
+const ENDING: &str = ".live";
+const UNFINISHED: &str = ".live.new";
 
 /// The file of one worker's blocks of one target; it is removed when they are in the map.
 #[derive(Debug)]
@@ -43,20 +49,29 @@ impl LiveMap {
         number: usize,
         count: u64,
     ) -> Result<(LiveMap, Mapping), Failure> {
-        let path = format!("{map}.{:x}.{}.{number}.live", section.run, section.worker);
+        let stem = format!("{map}.{:x}.{}.{number}", section.run, section.worker);
+        let (path, unfinished) = (format!("{stem}{ENDING}"), format!("{stem}{UNFINISHED}"));
         let head = MapSection { blocks: Vec::new(), ..section.clone() }.encode();
         if head.len() > COUNT_AT {
             return Err(Failure::new(format!("{path}: the target's name is too long")));
         }
         let make = || -> std::io::Result<File> {
-            let mut file = File::options().read(true).write(true).create_new(true).open(&path)?;
+            let mut file = File::options().read(true).write(true).create_new(true).open(&unfinished)?;
             file.set_len((BLOCKS_AT as u64).saturating_add(count.saturating_mul(8)))?;
             file.write_all(&head)?;
             file.seek(SeekFrom::Start(COUNT_AT as u64))?;
             file.write_all(&count.to_le_bytes())?;
+            // Unlike a renaming, a link takes no other's place.
+            std::fs::hard_link(&unfinished, &path).or_else(|error| match error.kind() {
+                ErrorKind::AlreadyExists => Err(error),
+                _ => std::fs::rename(&unfinished, &path),
+            })?;
             Ok(file)
         };
-        let file = make().map_err(|error| failure(&path, &error))?;
+        let made = make();
+        // Nothing is there under the first name where it was renamed.
+        let _ = std::fs::remove_file(&unfinished);
+        let file = made.map_err(|error| failure(&path, &error))?;
         let bytes = (count as usize * 8).max(8);
         let mapping = Mapping::of_file(file.as_raw_fd(), BLOCKS_AT as u64, bytes);
         let mapping = mapping.map_err(|errno| Failure::call("mmap", errno))?;
@@ -76,16 +91,24 @@ impl LiveMap {
     /// # Errors
     /// One of them cannot be read, or is damaged.
     pub fn left(map: &str) -> Result<Vec<(LiveMap, MapSection)>, Failure> {
-        paths(map).into_iter().map(|path| Ok((LiveMap { path: path.clone() }, read(&path)?))).collect()
+        let all = paths(map, ENDING).into_iter();
+        all.map(|path| Ok((LiveMap { path: path.clone() }, read(&path)?))).collect()
     }
 
     pub fn is_left(map: &str) -> bool {
-        !paths(map).is_empty()
+        !paths(map, ENDING).is_empty()
+    }
+
+    /// Removes what workers left that were killed before their file was whole: they had written nothing yet.
+    pub fn remove_unfinished(map: &str) {
+        for path in paths(map, UNFINISHED) {
+            let _ = std::fs::remove_file(path);
+        }
     }
 }
 
-/// The files beside a map, in the order of their names.
-fn paths(map: &str) -> Vec<String> {
+/// The files beside a map whose names end so, in the order of their names.
+fn paths(map: &str, ending: &str) -> Vec<String> {
     let path = Path::new(map);
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
@@ -93,7 +116,7 @@ fn paths(map: &str) -> Vec<String> {
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let begins = format!("{name}.");
     let mut names: Vec<String> =
-        names.filter(|other| other.starts_with(&begins) && other.ends_with(".live")).collect();
+        names.filter(|other| other.starts_with(&begins) && other.ends_with(ending)).collect();
     names.sort();
     names.into_iter().map(|other| folder.join(other).to_string_lossy().into_owned()).collect()
 }
@@ -146,5 +169,23 @@ mod tests {
         assert!(LiveMap::left(&map).is_err_and(|failure| failure.message.contains("damaged")));
         live.remove().unwrap();
         assert!(!LiveMap::is_left(&map));
+    }
+
+    /// A worker that is killed while it makes its file leaves no journal that is damaged.
+    #[test]
+    fn a_file_that_was_not_finished_is_no_journal_and_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let map = folder.path().join("a.map").to_str().unwrap().to_string();
+        let section = MapSection { grain: 4096, name: "t".into(), run: 10, ..MapSection::default() };
+        let (_live, _mapping) = LiveMap::create(&map, &section, 0, 3).unwrap();
+        let whole = std::fs::read(format!("{map}.a.0.0.live")).unwrap();
+        for cut in [0, 8, COUNT_AT, whole.len()] {
+            std::fs::write(format!("{map}.b.1.0.live.new"), &whole[..cut]).unwrap();
+            assert_eq!(LiveMap::left(&map).unwrap().len(), 1, "{cut}");
+        }
+        LiveMap::remove_unfinished(&map);
+        let names: Vec<_> =
+            std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["a.map.a.0.0.live"]);
     }
 }

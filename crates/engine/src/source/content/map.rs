@@ -265,6 +265,7 @@ impl GenerationMap {
                 section.append(&self.path)?;
                 live.remove()?;
             }
+            LiveMap::remove_unfinished(&self.path);
         }
         Ok(())
     }
