@@ -91,8 +91,10 @@ const LINES: &[(&str, &[&str])] = &[
     (
         "postmark",
         &[
-            "f\nset number 5\nset transactions 20\nset size 5 900\nset location /a 3\nset location +/b\nset location -/a\nshow\nrun\nquit\n",
-            "\nset buffering false\nset bias read -1\nset report terse\nload f\nset subdirectories 3\nrun out\nhelp set\n?\n!ls\n",
+            "f\nset number 5\nset transactions 20\nset size 5 900\nset location /a 3\nset location +/b\nset location -/a\n\
+             show\nrun\nquit\n",
+            "\nset buffering false\nset bias read -1\nset report terse\nload f\nset subdirectories 3\nrun out\n\
+             help set\n?\n!ls\n",
         ],
     ),
     (

@@ -19,7 +19,7 @@ const TRANSACTIONS_MOST: i64 = 10_000_000;
 
 /// What a line asks for, besides what it set.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum LineRequest {
     Nothing,
     /// A line that the original does not understand and that does no harm: an empty one, a remark.
     Unknown,
@@ -34,23 +34,25 @@ pub enum Wish {
 ///
 /// # Errors
 /// No such command, or a value that cannot be.
-pub fn take(line: &str, settings: &mut Settings, origin: &Origin) -> Result<Wish, Diagnostic> {
+pub fn take(line: &str, settings: &mut Settings, origin: &Origin) -> Result<LineRequest, Diagnostic> {
     let line = line.trim_end();
     if line.trim_start().is_empty() || line.starts_with('#') {
-        return Ok(Wish::Unknown);
+        return Ok(LineRequest::Unknown);
     }
     let (entry, value) = options::find(line, origin)?;
     let named = || Some(value.to_string()).filter(|value| !value.is_empty());
     let taker = ValueTaker { entry, value, origin };
     Ok(match entry.name {
-        "run" => Wish::Run(named()),
-        "show" => Wish::Show(named()),
-        "help" => Wish::Help(value.to_string()),
-        "quit" => Wish::Quit,
-        "load" => Wish::Load(named().ok_or_else(|| taker.wrong("expected a file of commands", "load FILE"))?),
+        "run" => LineRequest::Run(named()),
+        "show" => LineRequest::Show(named()),
+        "help" => LineRequest::Help(value.to_string()),
+        "quit" => LineRequest::Quit,
+        "load" => {
+            LineRequest::Load(named().ok_or_else(|| taker.wrong("expected a file of commands", "load FILE"))?)
+        }
         _ => {
             taker.set(settings)?;
-            Wish::Nothing
+            LineRequest::Nothing
         }
     })
 }
@@ -166,7 +168,7 @@ mod tests {
             "set bias create 10",
             "set report terse",
         ] {
-            assert_eq!(take(line, &mut settings, &Origin::Default), Ok(Wish::Nothing), "{line}");
+            assert_eq!(take(line, &mut settings, &Origin::Default), Ok(LineRequest::Nothing), "{line}");
         }
         let location = |path: &str, weight| Location { path: path.into(), weight };
         let wanted = Settings {
@@ -185,7 +187,7 @@ mod tests {
             terse: true,
         };
         assert_eq!(settings, wanted);
-        assert_eq!(take("set size 8", &mut settings, &Origin::Default), Ok(Wish::Nothing));
+        assert_eq!(take("set size 8", &mut settings, &Origin::Default), Ok(LineRequest::Nothing));
         assert_eq!((settings.size_low, settings.size_high), (8, 8));
     }
 

@@ -40,7 +40,7 @@ pub struct Course {
     pub creation: Vec<FileDeed>,
     pub transactions: Vec<FileDeed>,
     pub deletion: Vec<FileDeed>,
-    pub counts: Counts,
+    pub counts: RunCounts,
     /// Transactions that were left when no file was.
     pub incomplete: u64,
     /// Points that tell how far the transactions are.
@@ -49,7 +49,7 @@ pub struct Course {
 
 /// Sums of a run, as the original keeps them: those of bytes in single precision.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Counts {
+pub struct RunCounts {
     pub created: u64,
     pub read: u64,
     pub appended: u64,
@@ -76,7 +76,7 @@ pub fn course(settings: &Settings) -> Course {
         twister: Twister::new(settings.seed as u32),
         slots: vec![FileSlot::default(); 2 * settings.number as usize],
         next_slot: 0,
-        counts: Counts::default(),
+        counts: RunCounts::default(),
     };
     // The original draws a text of twice the largest file before all else.
     let text = |at: i64, byte: i64| (at < TEXT_MOST).then_some((32 + byte) as u8);
@@ -91,7 +91,7 @@ pub fn course(settings: &Settings) -> Course {
     for slot in 0..run.slots.len() {
         course.deletion.extend(run.delete(slot));
     }
-    course.counts = Counts { deleted_last: run.counts.deleted - before, ..run.counts };
+    course.counts = RunCounts { deleted_last: run.counts.deleted - before, ..run.counts };
     course
 }
 
@@ -102,7 +102,7 @@ struct Drawn<'a> {
     slots: Vec<FileSlot>,
     /// Where a place for a file is looked for first.
     next_slot: usize,
-    counts: Counts,
+    counts: RunCounts,
 }
 
 impl Drawn<'_> {

@@ -21,7 +21,7 @@ pub mod view;
 use iodyno_model::{Diagnostic, Origin};
 
 use crate::{Dialect, Loader, Request};
-use session::Session;
+use session::CommandSession;
 
 pub const DIALECT: Dialect = Dialect {
     name: "postmark",
@@ -39,7 +39,7 @@ fn request(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec
 }
 
 fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Diagnostic>> {
-    let mut session = Session::new(loader);
+    let mut session = CommandSession::new(loader);
     match arguments {
         [word] if matches!(word.as_str(), "--help" | "-h") => {
             return Ok(Request::Print { out: options::help(), status: 0 });

@@ -3,7 +3,7 @@
 use iodyno_model::{Diagnostic, Origin, Plan, Target, TargetKind};
 
 use super::advice;
-use super::command::{self, Wish};
+use super::command::{self, LineRequest};
 use super::report::{Report, VERSION};
 use super::settings::Settings;
 use super::view::{PostmarkPhase, ReportContext, ReportedRun, SessionPart};
@@ -18,7 +18,7 @@ const STANDARD_INPUT: &str = "standard input";
 const DEPTH_MOST: usize = 16;
 
 /// A session as far as it was read.
-pub struct Session {
+pub struct CommandSession {
     settings: Settings,
     parts: Vec<SessionPart>,
     plan: Plan,
@@ -30,9 +30,9 @@ pub struct Session {
     is_over: bool,
 }
 
-impl Session {
-    pub fn new(loader: &dyn Loader) -> Session {
-        Session {
+impl CommandSession {
+    pub fn new(loader: &dyn Loader) -> CommandSession {
+        CommandSession {
             settings: Settings::default(),
             parts: vec![SessionPart::Text(format!("PostMark {VERSION}\n"), None)],
             plan: empty_plan(),
@@ -59,10 +59,9 @@ impl Session {
             return Err(vec![wrong.hint("leave the line out by which a file loads itself")]);
         }
         let bytes = loader.read(path).map_err(|why| {
-            vec![
-                Diagnostic::error(by, format!("{path}: {why}"))
-                    .hint("name a file of commands; `show` prints what is set"),
-            ]
+            // An argument's place is its name.
+            let what = if matches!(by, Origin::Argument(_)) { why } else { format!("{path}: {why}") };
+            vec![Diagnostic::error(by, what).hint("name a file of commands; `show` prints what is set")]
         })?;
         self.say(&format!("Reading configuration from file '{path}'\n"));
         self.depth += 1;
@@ -119,16 +118,16 @@ impl Session {
         loader: &mut dyn Loader,
     ) -> Result<(), Vec<Diagnostic>> {
         match command::take(line, &mut self.settings, origin).map_err(|wrong| vec![wrong])? {
-            Wish::Nothing => {}
-            Wish::Unknown => self.say("Eh?\n"),
-            Wish::Run(file) => self.run(file, origin, loader)?,
-            Wish::Load(path) => self.file(&path, origin, loader)?,
-            Wish::Show(file) => {
+            LineRequest::Nothing => {}
+            LineRequest::Unknown => self.say("Eh?\n"),
+            LineRequest::Run(file) => self.run(file, origin, loader)?,
+            LineRequest::Load(path) => self.file(&path, origin, loader)?,
+            LineRequest::Show(file) => {
                 let text = self.settings.shown(&self.here);
                 self.parts.push(SessionPart::Text(text, file));
             }
-            Wish::Help(beginning) => self.say(&options::listed(&beginning)),
-            Wish::Quit => self.is_over = true,
+            LineRequest::Help(beginning) => self.say(&options::listed(&beginning)),
+            LineRequest::Quit => self.is_over = true,
         }
         Ok(())
     }
@@ -206,7 +205,7 @@ impl Session {
     }
 }
 
-impl CommandPrompt for Session {
+impl CommandPrompt for CommandSession {
     fn begin(&mut self) -> Request {
         self.request()
     }

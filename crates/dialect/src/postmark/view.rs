@@ -1,6 +1,6 @@
 //! What the report knows: the texts and runs of a session in their order, and what each phase of the plan is.
 
-use super::course::Counts;
+use super::course::RunCounts;
 use super::settings::Settings;
 
 /// How the files of a location are opened, in the order of its targets.
@@ -69,7 +69,7 @@ pub struct PostmarkPhase {
 #[derive(Clone, Debug)]
 pub struct ReportedRun {
     pub settings: Settings,
-    pub counts: Counts,
+    pub counts: RunCounts,
     pub incomplete: u64,
     pub points: usize,
     /// The file that its report is appended to; none: standard output.

@@ -34,8 +34,8 @@ fn left(home: &Path) -> Vec<String> {
 
 fn whole() -> Outcome {
     let home = tempfile::tempdir()?;
-    let commands = "set number 30\nset transactions 60\nset subdirectories 3\nset size 5 9000\nrun\nset buffering false\nset report terse\n\
-                    run out\nquit\n";
+    let commands = "set number 30\nset transactions 60\nset subdirectories 3\nset size 5 9000\nrun\n\
+                    set buffering false\nset report terse\nrun out\nquit\n";
     let told = postmark(home.path(), commands);
     told.expect(
         0,
@@ -68,7 +68,7 @@ fn interrupted() -> Outcome {
     let home = tempfile::tempdir()?;
     fs::write(
         home.path().join("commands"),
-        "set number 50\nset transactions 3000000\nset size 5 90\nrun\nquit\n",
+        "set number 50\nset transactions 200000\nset size 5 90\nset bias create 8\nrun\nquit\n",
     )?;
     let mut command = iodyno(["postmark", "commands"]);
     command.current_dir(home.path());
@@ -85,8 +85,10 @@ fn interrupted() -> Outcome {
 const SESSIONS: [&str; 4] = [
     "set number 40\nset transactions 100\nshow\nrun\nquit\n",
     "set number 20\nset transactions 50\nset buffering false\nset write 300\nset read 4096\nset report terse\nrun\nquit\n",
-    "set number 20\nset transactions 60\nset size 1000 60000\nset write 10000\nset read 9000\nset subdirectories 4\nset seed 7\nrun\nquit\n",
-    "set location a 2\nset location +b\nset number 25\nset transactions 40\nset bias read 8\nset bias create 3\nset size 4096\nrun\n\
+    "set number 20\nset transactions 60\nset size 1000 60000\n\
+     set write 10000\nset read 9000\nset subdirectories 4\nset seed 7\nrun\nquit\n",
+    "set location a 2\nset location +b\nset number 25\nset transactions 40\nset bias read 8\n\
+     set bias create 3\nset size 4096\nrun\n\
      set bias read -1\nrun\nhelp set b\nquit\n",
 ];
 
@@ -105,12 +107,13 @@ fn kind(call: &str) -> Option<String> {
     let (name, rest) = call.split_once('(')?;
     let result =
         rest.rsplit_once(" = ").map_or("", |(_, result)| result.split([' ', '<']).next().unwrap_or(""));
-    let path = rest.split(['"', '<']).nth(1)?.split(['"', '>']).next()?;
-    let is_file = path
-        .rsplit('/')
-        .next()
-        .is_some_and(|name| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit()));
-    if !is_file {
+    // What is opened or removed is named in quotes, what is open in angle brackets.
+    let ends =
+        if matches!(name, "openat" | "openat2" | "unlink" | "unlinkat") { ['"', '"'] } else { ['<', '>'] };
+    let path = rest.split_once(ends[0])?.1.split(ends[1]).next()?;
+    let is_of_system = ["/proc/", "/sys/", "/dev/"].iter().any(|place| path.starts_with(place));
+    let (_, file) = path.rsplit_once('/').unwrap_or(("", path));
+    if is_of_system || file.is_empty() || !file.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
     Some(match name {
