@@ -101,7 +101,6 @@ fn golden_plans() {
         ("loops", "-f p"),
         ("skew", "-f p"),
         ("files", "-f p"),
-        ("formats", "-f p"),
         ("payload", "-f p"),
         ("validate", "-f p -j -vr"),
         ("validate", "-f p -jr"),

@@ -297,7 +297,7 @@ pub(crate) fn trace(plan: &Plan, job: &Job, trace: &Trace) -> Vec<String> {
             ),
             false => format!("  {}: {} of {name}, item {}", time(entry.at_ns), entry.verb, entry.offset),
         };
-        let times = phrases(entry, "repeat");
+        let times = if entry.repeat > 1 { phrases(entry, "repeat") } else { Vec::new() };
         times.iter().for_each(|times| line += &format!(", {times}"));
         lines.push(line);
     }
