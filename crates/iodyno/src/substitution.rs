@@ -10,8 +10,8 @@ use iodyno_dialect::engine_choice::ASYNCHRONOUS;
 use iodyno_engine::registry as engines;
 use iodyno_model::sweep::Value;
 use iodyno_model::{
-    Coordinate, Diagnostic, Event, Intent, Job, Origin, Parameter, Plan, Record, Sweep, TargetKind, Workload,
-    sweep, units,
+    Coordinate, Diagnostic, Event, Intent, Job, Origin, Parameter, Plan, Record, Sweep, TargetKind, Trace,
+    Verb, Workload, sweep, units,
 };
 use iodyno_report::native::Native;
 use iodyno_report::{Output, Reporter};
@@ -230,12 +230,17 @@ fn obstacle(plan: &Plan, job: &Job, parameter: Parameter) -> Option<&'static str
             Some("its engine waits for each operation")
         }
         (Parameter::Engine | Parameter::Workers | Parameter::Cached, _) => None,
-        (Parameter::Depth, Workload::Trace(_)) => None,
+        (Parameter::Depth, Workload::Trace(trace)) if !opens_items(trace) => None,
         (Parameter::Depth, Workload::Pattern(pattern)) if !pattern.chain => None,
         (Parameter::Depth, _) => Some("each of its operations waits for the one before"),
         (_, Workload::Pattern(_)) => None,
         _ => Some("its operations are a script with sizes and offsets of its own"),
     }
+}
+
+/// Whether a trace works on the item that it opened last.
+fn opens_items(trace: &Trace) -> bool {
+    trace.entries.iter().any(|entry| matches!(entry.verb, Verb::Open | Verb::Create))
 }
 
 fn depth(text: &str) -> Result<u64, String> {

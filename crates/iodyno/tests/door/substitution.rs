@@ -25,7 +25,7 @@ const STORAGE: &[(&str, &str, Option<&str>)] = &[
         Some("waits for the one before"),
     ),
     ("bonnie++", "-u WHOEVER -d HERE -s 1 -r 0 -f -n 0 -z 7", Some("waits for the one before")),
-    ("postmark", "HERE/f.postmark", Some("depth 1")),
+    ("postmark", "HERE/f.postmark", Some("waits for the one before")),
     ("elbencho", "-w -r -t 2 -s 256k -b 64k HERE/elbencho", None),
     ("iozone", "-s 256k -r 64k -i 0 -i 1 -f HERE/iozone", None),
     ("vdbench", "-f HERE/f.parm -o HERE/output", None),
