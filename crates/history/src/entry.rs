@@ -92,6 +92,9 @@ pub struct Entry {
     /// Further runs of the same command.
     #[serde(default, skip_serializing_if = "is_none")]
     pub parts: u32,
+    /// What somebody noted about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 fn is_none(count: &u32) -> bool {

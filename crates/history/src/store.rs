@@ -19,6 +19,8 @@ use crate::reference::{Reference, is_tag};
 const APPLICATION: i64 = 0x696f_6479;
 /// The version of the tables.
 const VERSION: i64 = 1;
+/// A note may be so long, bytes.
+const NOTE_MOST: usize = 64 << 10;
 /// How long another process may hold the store.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -49,7 +51,7 @@ CREATE TABLE tags (
 CREATE INDEX tags_by_name ON tags (tag, run);
 ";
 
-/// Runs that a command made beside its first one. Not in [`TABLES`]: stores of the same version may lack it, and who does not
+/// Runs that a command made beside its first one, and what people noted about a run. Not in [`TABLES`]: stores of the same version may lack it, and who does not
 /// know it sees each run for itself.
 const PARTS: &str = "
 CREATE TABLE IF NOT EXISTS parts (
@@ -57,11 +59,16 @@ CREATE TABLE IF NOT EXISTS parts (
     first INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE
 );
 CREATE INDEX IF NOT EXISTS parts_by_first ON parts (first, run);
+CREATE TABLE IF NOT EXISTS notes (
+    run  INTEGER PRIMARY KEY REFERENCES runs(id) ON DELETE CASCADE,
+    text TEXT NOT NULL
+);
 ";
 
 const COLUMNS: &str = "id, state, name, tool, words, folder, host, began_unix_ns, elapsed_ns, headline, findings, \
                        errors, (SELECT group_concat(tag, ' ') FROM (SELECT tag FROM tags WHERE run = id ORDER BY tag)), \
-                       (SELECT first FROM parts WHERE run = id), (SELECT count(*) FROM parts WHERE first = id)";
+                       (SELECT first FROM parts WHERE run = id), (SELECT count(*) FROM parts WHERE first = id), \
+                       (SELECT text FROM notes WHERE run = id)";
 
 /// The store of runs.
 pub struct History {
@@ -223,7 +230,7 @@ impl History {
         let sql = format!(
             "SELECT {COLUMNS} FROM runs WHERE (?1 IS NULL OR id IN (SELECT run FROM tags WHERE tag = ?1))
              AND (?2 IS NULL OR tool = ?2) AND (?3 IS NULL OR host = ?3) AND (?4 IS NULL OR state = ?4)
-             AND (?5 IS NULL OR instr(name || ' ' || words, ?5)) AND began_unix_ns >= ?6
+             AND (?5 IS NULL OR instr(lower(name || ' ' || words || ' ' || coalesce((SELECT text FROM notes WHERE run = id), '')), lower(?5))) AND began_unix_ns >= ?6
              AND CASE ?8 WHEN -1 THEN 1 WHEN 0 THEN id NOT IN (SELECT run FROM parts)
                  ELSE id IN (SELECT run FROM parts WHERE first = ?8) END
              ORDER BY id DESC LIMIT ?7"
@@ -335,6 +342,26 @@ impl History {
         gone.map(|count| count > 0).map_err(|error| self.failed(&error))
     }
 
+    /// Notes something about a run, in place of what was noted; an empty text takes it away.
+    ///
+    /// # Errors
+    /// When it is too long, or cannot be written.
+    pub fn note(&self, id: i64, text: &str) -> Result<(), Diagnostic> {
+        let text = text.trim();
+        if text.len() > NOTE_MOST {
+            let wrong = Diagnostic::error(&Origin::argument("note"), format!("{} bytes are no note", text.len()));
+            return Err(wrong.hint("64 KiB at most"));
+        }
+        let noted = match text {
+            "" => self.connection.execute("DELETE FROM notes WHERE run = ?1", params![id]),
+            text => {
+                let put = "INSERT INTO notes (run, text) VALUES (?1, ?2) ON CONFLICT (run) DO UPDATE SET text = ?2";
+                self.connection.execute(put, params![id, text])
+            }
+        };
+        noted.map(|_| ()).map_err(|error| self.failed(&error))
+    }
+
     /// Deletes a run with all that is kept of it, and its parts.
     ///
     /// # Errors
@@ -430,6 +457,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
         tags: tags.iter().flat_map(|tags| tags.split(' ')).map(String::from).collect(),
         part_of: row.get(13)?,
         parts: row.get(14)?,
+        note: row.get(15)?,
     })
 }
 

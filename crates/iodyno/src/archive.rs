@@ -38,8 +38,19 @@ impl TypedCommand {
     /// A command with its arguments.
     pub fn new(tool: &str, arguments: &[String], native: bool) -> Self {
         let words = std::iter::once(tool).chain(arguments.iter().map(String::as_str)).map(String::from);
-        TypedCommand { tool: tool.into(), words: words.collect(), native, first: None }
+        TypedCommand { tool: tool.into(), words: unfollowed(words), native, first: None }
     }
+}
+
+/// The words without `--progress FILE`: it is only for whoever followed the run.
+fn unfollowed(words: impl Iterator<Item = String>) -> Vec<String> {
+    const OPTION: &str = "--progress";
+    let mut after = false;
+    let is_kept = |word: &String| {
+        let was_after = std::mem::replace(&mut after, word == OPTION);
+        !(was_after || word == OPTION || word.strip_prefix(OPTION).is_some_and(|rest| rest.starts_with('=')))
+    };
+    words.filter(is_kept).collect()
 }
 
 /// The file of the history; `None`: nothing is kept.
@@ -152,7 +163,9 @@ pub fn kept(keeping: Keeping, run: &Run, asked: &TypedCommand, original: bool) -
     }
     match (keeping.close(), id) {
         (Ok(()), Some(id)) => {
-            if !original && std::io::stderr().is_terminal() {
+            // Whoever follows the run by its lines is told, too.
+            let is_followed = run.files.iter().any(|file| file.format == crate::sink::PROGRESS);
+            if is_followed || !original && std::io::stderr().is_terminal() {
                 say(format_args!("kept as run {id}: iodyno runs show {id}"));
             }
             true

@@ -2,7 +2,7 @@
 
 use clap::{Arg, Command};
 use iodyno_dialect::hosts::Elsewhere;
-use iodyno_dialect::{DIALECTS, Dialect, Request, native};
+use iodyno_dialect::{DIALECTS, Dialect, ReportFile, Request, native};
 use iodyno_engine::world::World;
 use iodyno_model::{Diagnostic, Origin};
 use iodyno_report::native::Native;
@@ -29,6 +29,7 @@ use crate::loader::HostLoader;
 use crate::manual;
 use crate::neighbours;
 use crate::powerfail;
+use crate::progress;
 use crate::prompt;
 use crate::pts;
 use crate::record;
@@ -37,6 +38,8 @@ use crate::rerun;
 use crate::runs::{self, print};
 use crate::session::{self, OutputPolicy, say};
 use crate::simulated_device;
+use crate::sink;
+use crate::studio;
 use crate::terminal;
 use crate::trace;
 use crate::tune;
@@ -191,6 +194,7 @@ pub fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         "crash" => crash_view::answer(rest).unwrap_or_else(|| crash::answer(rest)),
         "explain" => finding_page::answer(rest),
         "cache" => cache_command::answer(rest),
+        "studio" => studio::answer(rest),
         "doctor" => doctor::answer(rest),
         "engines" => lists::engines(rest),
         "devices" => lists::devices(rest),
@@ -344,7 +348,14 @@ fn native_run(world: &mut World, name: &str, arguments: &[String], lower: &Lower
         let request = lower(arguments, &mut loader);
         return native_answer(world, name, arguments, request, &mut loader);
     }
-    let (device, rest) = match simulated_device::take(arguments, world) {
+    let (followed, known) = match progress::take(arguments) {
+        Ok(taken) => taken,
+        Err(wrong) => {
+            say(wrong);
+            return 2;
+        }
+    };
+    let (device, rest) = match simulated_device::take(&known, world) {
         Ok(taken) => taken,
         Err(wrong) => {
             wrong.iter().for_each(say);
@@ -353,6 +364,9 @@ fn native_run(world: &mut World, name: &str, arguments: &[String], lower: &Lower
     };
     loader.device_bytes = device.as_ref().map(simulated_device::capacity_bytes);
     let mut request = lower(&rest, &mut loader);
+    if let (Ok(Request::Run(run)), Some(path)) = (&mut request, followed) {
+        run.files.push(ReportFile { path, format: sink::PROGRESS.into() });
+    }
     match (&mut request, &device) {
         (Ok(Request::Print { out, status: 0 }), _) if rest == ["--help"] => out.push_str(ON_HELP),
         (Ok(Request::Run(run)), Some(device)) => {
@@ -429,6 +443,7 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
         ("whatif", "a workload on simulated devices, side by side; what a store can promise"),
         ("explain", "explain a finding: how the number misleads, what to set"),
         ("cache", "show how much of files is in the page cache, and drop it"),
+        ("studio", "design, run, watch and compare measurements in a browser"),
         ("doctor", "say what this machine lacks for measuring, and how to get it"),
         ("k8s", "print a Kubernetes manifest that runs a command in a cluster"),
         ("engines", "list the engines and whether they are available here"),
@@ -459,6 +474,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "tune",
             "run",
             "plan",
+            "studio",
             "k8s",
             "age",
         ],
@@ -524,7 +540,8 @@ const ALSO_HELP: &str = "\nWith --also WORDS it takes options of iodyno; --also 
 
 /// Behind the help of a native command that runs a plan.
 const ON_HELP: &str =
-    "\nWith --on DEVICE it runs in virtual time on a simulated device; iodyno devices lists them.\n";
+    "\nWith --on DEVICE it runs in virtual time on a simulated device; iodyno devices lists them.\n\
+     With --progress FILE it writes what happens, each second, as lines of JSON.\n";
 
 /// The command tree, for help, completions and the manual.
 fn commands() -> Command {

@@ -60,8 +60,17 @@ pub fn answer(arguments: &[String]) -> u8 {
         Ok(words) => words,
         Err(status) => return status,
     };
-    let checks: Vec<Check> = system().into_iter().chain(witnesses()).chain(engines()).collect();
+    let checks = checks();
     print(&if words.json { as_json(&checks) } else { as_text(&checks, paint().columns) })
+}
+
+fn checks() -> Vec<Check> {
+    system().into_iter().chain(witnesses()).chain(engines()).collect()
+}
+
+/// Everything that was tried, with what came of it.
+pub fn checked() -> Value {
+    listed(&checks())
 }
 
 fn system() -> Vec<Check> {
@@ -227,6 +236,10 @@ fn as_text(checks: &[Check], columns: usize) -> String {
 }
 
 fn as_json(checks: &[Check]) -> String {
+    format!("{:#}\n", json!({ "checks": listed(checks) }))
+}
+
+fn listed(checks: &[Check]) -> Value {
     let list: Vec<Value> = checks
         .iter()
         .map(|check| {
@@ -234,5 +247,5 @@ fn as_json(checks: &[Check]) -> String {
                 "serves": check.serves, "remedy": check.remedy })
         })
         .collect();
-    format!("{:#}\n", json!({ "checks": list }))
+    json!(list)
 }

@@ -26,6 +26,7 @@ const WORDS: &[(&str, &str)] = &[
     ("hdr=FILE", "write the latencies as an HdrHistogram log"),
     ("record=FILE", "write all operations as a trace: iodyno trace, iodyno replay"),
     ("metrics=FILE", "write OpenMetrics during the run, or serve them at ADDRESS:PORT"),
+    ("progress=FILE", "write what happens, each second, as lines of JSON"),
     ("live", "show the run full-screen"),
     ("live-web=127.0.0.1:PORT", "serve the HTML page during the run"),
     ("details", "print explained findings in full"),
@@ -37,6 +38,7 @@ const WORDS: &[(&str, &str)] = &[
     ("engine=NAME", "run on another engine; iodyno engines lists them"),
     ("on=DEVICE", "run in virtual time on a simulated device; iodyno devices lists them"),
     ("depth=N", "keep N operations in flight in each worker"),
+    ("rate=N", "aim at N operations each second in each worker, at even times"),
     ("sweep=KEY:LIST", "run once for each value of depth, engine, block, workers, cached or span"),
     ("repeat=N", "number of passes"),
     ("confidence=95:5", "repeat until the 95 % interval of every rate is 5 % wide"),
@@ -377,7 +379,7 @@ fn is_version(word: &str) -> bool {
 
 /// A format that results are written in.
 fn exported(format: &str) -> Option<&'static str> {
-    ["csv", "hdr", "html", "json", "live-web", "metrics", "record", "xlsx"]
+    ["csv", "hdr", "html", "json", "live-web", "metrics", "progress", "record", "xlsx"]
         .into_iter()
         .find(|known| *known == format)
 }

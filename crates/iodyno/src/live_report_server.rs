@@ -1,6 +1,6 @@
 //! The report while it grows: `live-web=127.0.0.1:PORT` serves it to a browser until the run is over.
 //!
-//! A thread answers one reader after the other, and makes the page when it is asked for: the run waits for nobody but
+//! Threads answer the readers, and make the page when it is asked for: the run waits for nobody but
 //! somebody who is looking when it ends, for a moment. It refuses an address that others reach unless there is a key, and
 //! answers nobody who comes under another name than this machine's own (a page elsewhere that makes a browser ask here).
 
@@ -12,11 +12,10 @@ use std::time::Duration;
 use iodyno_model::{Diagnostic, Event, Origin};
 use iodyno_report::html::Growing;
 
-use crate::loader::plain;
-use crate::serve::{Reply, serve};
+use iodyno_studio::http::{Request, Response, serve};
 
-/// Nothing of it is to be kept, or taken for something else.
-const MORE: &str = "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
+use crate::loader::plain;
+
 /// Who was looking is given so long to ask for the end.
 const FAREWELL: Duration = Duration::from_millis(3500);
 /// Between two looks whether he did.
@@ -119,22 +118,22 @@ fn url(address: &Address) -> String {
 }
 
 /// The answer to a request.
-fn reply(request: &str, address: &Address, shared: &Mutex<SharedPage>) -> Reply {
-    const TEXT: &str = "text/plain; charset=utf-8";
-    let told = |status, kind, body: String| Reply { status, kind, more: MORE, body: body.into_bytes() };
-    let refused = |status, why: &str| told(status, TEXT, format!("{why}\n"));
-    let mut words = request.lines().next().unwrap_or("").split(' ');
-    let (method, target) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
-    if method != "GET" {
-        return refused("405 Method Not Allowed", "only GET is answered");
+fn reply(request: &Request, address: &Address, shared: &Mutex<SharedPage>) -> Response {
+    // Nothing of it is to be kept, or taken for something else.
+    let unkept = |response: Response| {
+        response.with("Cache-Control", "no-store").with("X-Content-Type-Options", "nosniff")
+    };
+    let refused = |status, why: &str| unkept(Response::refused(status, why));
+    if request.method != "GET" {
+        return refused(405, "only GET is answered");
     }
-    if !is_welcome(request, target, address) {
-        return refused("403 Forbidden", "not without the key, and not under another name");
+    if !is_welcome(request, address) {
+        return refused(403, "not without the key, and not under another name");
     }
-    match target.split('?').next() {
-        Some("/") => told("200 OK", "text/html; charset=utf-8", page(shared, false).html()),
-        Some("/data.json") => told("200 OK", "application/json; charset=utf-8", page(shared, true).data()),
-        _ => refused("404 Not Found", "there is nothing else here"),
+    match request.path.as_str() {
+        "/" => unkept(Response::of("text/html; charset=utf-8", page(shared, false).html())),
+        "/data.json" => unkept(Response::of("application/json; charset=utf-8", page(shared, true).data())),
+        _ => refused(404, "there is nothing else here"),
     }
 }
 
@@ -146,15 +145,11 @@ fn page(shared: &Mutex<SharedPage>, news: bool) -> iodyno_report::html::Page {
     shared.growing.page()
 }
 
-fn is_welcome(request: &str, target: &str, address: &Address) -> bool {
+fn is_welcome(request: &Request, address: &Address) -> bool {
     if let Some(key) = &address.key {
-        return target.split_once(KEY).is_some_and(|(_, said)| said == key);
+        return request.asked("key") == Some(key.as_str());
     }
-    let header = |line: &str| {
-        let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("host").then(|| value.trim().to_ascii_lowercase())
-    };
-    let host = request.lines().skip(1).find_map(header).unwrap_or_default();
+    let host = request.header("host").unwrap_or_default().to_ascii_lowercase();
     let name = host.rsplit_once(':').map_or(host.as_str(), |(name, _)| name);
     ["localhost", "127.0.0.1", "[::1]"].contains(&name) || name == address.socket.ip().to_string()
 }
@@ -162,10 +157,11 @@ fn is_welcome(request: &str, target: &str, address: &Address) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use iodyno_studio::http::parse;
 
-    fn asked(request: &str, key: Option<&str>) -> &'static str {
+    fn asked(request: &str, key: Option<&str>) -> u16 {
         let address = Address { socket: "127.0.0.1:8080".parse().unwrap(), key: key.map(Into::into) };
-        reply(request, &address, &Mutex::new(SharedPage::default())).status
+        reply(&parse(request).unwrap(), &address, &Mutex::new(SharedPage::default())).status
     }
 
     #[test]
@@ -183,15 +179,15 @@ mod tests {
     #[test]
     fn who_comes_under_another_name_or_without_the_key_is_not_answered() {
         let ask = |target: &str, host: &str| format!("GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n");
-        assert_eq!(asked(&ask("/data.json", "127.0.0.1:8080"), None), "200 OK");
-        assert_eq!(asked(&ask("/data.json", "localhost:8080"), None), "200 OK");
-        assert_eq!(asked(&ask("/data.json", "evil.example:8080"), None), "403 Forbidden");
-        assert_eq!(asked("GET / HTTP/1.0\r\n\r\n", None), "403 Forbidden");
-        assert_eq!(asked(&ask("/data.json", "h:1"), Some("word")), "403 Forbidden");
-        assert_eq!(asked(&ask("/data.json?key=wore", "h:1"), Some("word")), "403 Forbidden");
-        assert_eq!(asked(&ask("/data.json?key=word", "h:1"), Some("word")), "200 OK");
-        assert_eq!(asked(&ask("/etc/passwd", "127.0.0.1"), None), "404 Not Found");
-        assert_eq!(asked("POST / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", None), "405 Method Not Allowed");
+        assert_eq!(asked(&ask("/data.json", "127.0.0.1:8080"), None), 200);
+        assert_eq!(asked(&ask("/data.json", "localhost:8080"), None), 200);
+        assert_eq!(asked(&ask("/data.json", "evil.example:8080"), None), 403);
+        assert_eq!(asked("GET / HTTP/1.0\r\n\r\n", None), 403);
+        assert_eq!(asked(&ask("/data.json", "h:1"), Some("word")), 403);
+        assert_eq!(asked(&ask("/data.json?key=wore", "h:1"), Some("word")), 403);
+        assert_eq!(asked(&ask("/data.json?key=word", "h:1"), Some("word")), 200);
+        assert_eq!(asked(&ask("/etc/passwd", "127.0.0.1"), None), 404);
+        assert_eq!(asked("POST / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", None), 405);
     }
 
     #[test]

@@ -83,6 +83,14 @@ impl HostLoader {
     }
 }
 
+impl HostLoader {
+    /// The same, with files that are nowhere: they are read as if they lay at these paths.
+    pub fn holding(mut self, files: Vec<(String, Vec<u8>)>) -> Self {
+        self.brought.extend(files);
+        self
+    }
+}
+
 /// What a path is on a simulated device: files and directories are as they are here, devices are the simulated one.
 fn simulated(path: &str, capacity_bytes: u64) -> Option<PathFacts> {
     let facts = fs::metadata(path).ok();

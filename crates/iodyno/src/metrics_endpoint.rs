@@ -6,8 +6,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 
 use iodyno_model::{Diagnostic, Origin};
-
-use crate::serve::{Reply, serve};
+use iodyno_studio::http::{Request, Response, serve};
 
 /// What a page of metrics is. Source: OpenMetrics 1.0.0, "protocol negotiation".
 const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -31,15 +30,9 @@ impl MetricsEndpoint {
             .map_err(|error| wrong(crate::loader::plain(&error)).hint("another port, or a file"))?;
         let text = Arc::new(Mutex::new(b"# EOF\n".to_vec()));
         let shared = Arc::clone(&text);
-        let answer = move |request: &str| {
-            let is_read = request.starts_with("GET ");
-            let now = || shared.lock().map(|text| text.clone()).unwrap_or_default();
-            Reply {
-                status: if is_read { "200 OK" } else { "405 Method Not Allowed" },
-                kind: KIND,
-                more: "",
-                body: if is_read { now() } else { Vec::new() },
-            }
+        let answer = move |request: &Request| match request.method.as_str() {
+            "GET" => Response::of(KIND, shared.lock().map(|text| text.clone()).unwrap_or_default()),
+            _ => Response::refused(405, "only GET is answered"),
         };
         serve("metrics", listener, answer).map_err(|error| wrong(crate::loader::plain(&error)))?;
         Ok(MetricsEndpoint { text })

@@ -56,6 +56,8 @@ enum RunsCommand {
         #[arg(required = true)]
         names: Vec<String>,
     },
+    /// Note something about a run; without a text, print the note; an empty text removes it
+    Note { run: String, text: Option<String> },
     /// Delete runs
     Delete {
         #[arg(required = true)]
@@ -85,7 +87,7 @@ struct RunFilter {
     /// Only those since this long ago, e.g. 2h or 7d
     #[arg(long, value_name = "TIME", value_parser = age)]
     since: Option<u64>,
-    /// Only those with this text in the plan's name or the command line
+    /// Only those with this text in the plan's name, the command line or the note
     #[arg(long, value_name = "TEXT")]
     text: Option<String>,
     /// As JSON
@@ -131,6 +133,7 @@ pub fn answer(arguments: &[String]) -> u8 {
         RunsCommand::Show(show) => archive::open().map_err(one).and_then(|history| shown(&history, &show)),
         RunsCommand::Tag { run, names } => named(&run, &names),
         RunsCommand::Untag { run, names } => unnamed(&run, &names),
+        RunsCommand::Note { run, text } => noted(&run, text.as_deref()),
         RunsCommand::Delete { runs } => deleted(&runs),
         RunsCommand::Path => located(),
     };
@@ -262,6 +265,9 @@ fn heading(entry: &Entry, paint: Paint) -> String {
     if !entry.folder.is_empty() {
         text.push_str(&format!("  in {}\n", entry.folder));
     }
+    for line in entry.note.iter().flat_map(|note| note.lines()) {
+        text.push_str(&format!("  note: {line}\n"));
+    }
     text
 }
 
@@ -300,6 +306,15 @@ fn unnamed(run: &str, names: &[String]) -> Result<u8, Refusal> {
         }
     }
     Ok(status)
+}
+
+fn noted(run: &str, text: Option<&str>) -> Result<u8, Refusal> {
+    let history = archive::open().map_err(one)?;
+    let entry = history.entry(run).map_err(one)?;
+    match text {
+        Some(text) => history.note(entry.id, text).map(|()| 0).map_err(one),
+        None => Ok(entry.note.map_or(0, |note| print(&format!("{note}\n")))),
+    }
 }
 
 /// All of them, or none.

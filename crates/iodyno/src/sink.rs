@@ -21,10 +21,13 @@ use iodyno_report::{NoFiles, Output, Reporter};
 use crate::loader::plain;
 use crate::metrics_endpoint::MetricsEndpoint;
 use crate::output_files::OutputFiles;
+use crate::progress::Progress;
 
 /// The format of files that the run's reporter writes itself.
 pub const OWN: &str = "own";
 
+/// The format of lines about a run while it lasts.
+pub const PROGRESS: &str = "progress";
 /// How metrics begin: what may be replaced.
 const METRICS: &[u8] = b"# TYPE iodyno_";
 /// Metrics are fresh, ns.
@@ -52,6 +55,8 @@ enum Destination {
     Whole(PathBuf),
     /// A page that is served.
     Served(MetricsEndpoint),
+    /// Lines for whoever follows the run, each when it happens.
+    Lines(Box<dyn Write>),
 }
 
 impl Sink {
@@ -80,6 +85,7 @@ impl Sink {
                     .hint("csv=FOLDER/ has the same tables"))
             }
             "metrics" => metrics(path),
+            PROGRESS => progress(path),
             _ if path.ends_with('/') => folder(path),
             _ => plain_file(path, Some(Box::new(Csv::new()))),
         }
@@ -87,7 +93,10 @@ impl Sink {
 
     /// How often it wants to hear how things are, ns; 0: never.
     pub fn live_ns(&self) -> u64 {
-        if matches!(self.place, Destination::Whole(_) | Destination::Served(_)) { FRESH_NS } else { 0 }
+        match self.place {
+            Destination::Whole(_) | Destination::Served(_) | Destination::Lines(_) => FRESH_NS,
+            Destination::File(_) | Destination::Folder(_) => 0,
+        }
     }
 
     /// Lets its reporter see an event, until it cannot be written: [`end`](Sink::end) says so.
@@ -103,6 +112,9 @@ impl Sink {
         match &mut self.place {
             Destination::File(file) => {
                 reporter.event(event, &mut Output { out: file, err, files: &mut NoFiles })
+            }
+            Destination::Lines(lines) => {
+                reporter.event(event, &mut Output { out: lines, err, files: &mut NoFiles })
             }
             Destination::Folder(shelf) => {
                 reporter.event(event, &mut Output { out: &mut io::sink(), err, files: shelf })
@@ -134,7 +146,7 @@ impl Sink {
                 file.flush().err().map(|error| (self.path.clone(), error)).into_iter().collect()
             }
             Destination::Folder(files) => files.flush(),
-            Destination::Whole(_) | Destination::Served(_) => Vec::new(),
+            Destination::Whole(_) | Destination::Served(_) | Destination::Lines(_) => Vec::new(),
         };
         if let Some(error) = self.failure.take() {
             failed.push((self.path.clone(), error));
@@ -164,7 +176,7 @@ impl Sink {
         match self.place {
             // A folder that holds something by now is not ours to take.
             Destination::Folder(_) if self.made => drop(std::fs::remove_dir(&self.path)),
-            Destination::File(_) | Destination::Whole(_) if self.made => {
+            Destination::File(_) | Destination::Whole(_) | Destination::Lines(_) if self.made => {
                 drop(std::fs::remove_file(&self.path))
             }
             _ => {}
@@ -182,6 +194,18 @@ fn plain_file(path: &str, reporter: Option<Box<dyn Reporter>>) -> Result<Sink, D
         }
         Err(error) => Err(unwritable(path, &error)),
     }
+}
+
+/// Lines to a new file, or to a stream of this program: under a launcher that is the only way to whoever asked.
+fn progress(path: &str) -> Result<Sink, Diagnostic> {
+    let reporter: Option<Box<dyn Reporter>> = Some(Box::new(Progress::new()));
+    let made = !["/dev/stdout", "/dev/stderr"].contains(&path);
+    let lines: Box<dyn Write> = match path {
+        "/dev/stdout" => Box::new(io::stdout()),
+        "/dev/stderr" => Box::new(io::stderr()),
+        path => Box::new(File::create_new(path).map_err(|error| unwritable(path, &error))?),
+    };
+    Ok(Sink { path: path.into(), place: Destination::Lines(lines), reporter, made, failure: None })
 }
 
 fn folder(path: &str) -> Result<Sink, Diagnostic> {
@@ -246,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_hyphen_is_no_file() {
-        for format in ["json", "csv", "html", OWN, "metrics"] {
+        for format in ["json", "csv", "html", OWN, "metrics", PROGRESS] {
             let wrong = Sink::open(&ReportFile { path: "-".into(), format: format.into() });
             let wrong = wrong.err().map(|wrong| wrong.message).unwrap_or_default();
             assert!(wrong.contains("standard output"), "{format}: {wrong}");

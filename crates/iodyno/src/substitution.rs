@@ -1,4 +1,4 @@
-//! `engine=`, `depth=` and `sweep=` of `--also`: the workload of any storage dialect on another engine, at another depth, or
+//! `engine=`, `depth=`, `rate=` and `sweep=` of `--also`: the workload of any storage dialect on another engine, at another depth, or
 //! over a list of values.
 //!
 //! The plan is changed after the dialect has lowered it, so that no dialect needs code for it. Parts of a run that cannot
@@ -10,8 +10,8 @@ use iodyno_dialect::engine_choice::ASYNCHRONOUS;
 use iodyno_engine::registry as engines;
 use iodyno_model::sweep::Value;
 use iodyno_model::{
-    Coordinate, Diagnostic, Event, Intent, Job, Origin, Parameter, Plan, Record, Sweep, TargetKind, Trace,
-    Verb, Workload, sweep, units,
+    Coordinate, Diagnostic, Event, Intent, Job, Origin, Parameter, PerDirection, Plan, Rate, Record, Sweep,
+    TargetKind, Trace, Verb, Workload, sweep, units,
 };
 use iodyno_report::native::Native;
 use iodyno_report::{Output, Reporter};
@@ -35,6 +35,8 @@ const SWEPT: &[(Parameter, &str)] = &[
 pub struct Substitution {
     engine: Option<String>,
     depth: Option<u32>,
+    /// Operations each second of each worker.
+    rate: Option<f64>,
     sweeps: Vec<Sweep>,
 }
 
@@ -50,6 +52,7 @@ impl Substitution {
                 None => return Err(no_engine(value)),
             },
             "depth" => self.depth = Some(depth(value)? as u32),
+            "rate" => self.rate = Some(rate(value)?),
             "sweep" => self.sweeps.push(parse_sweep(value)?),
             _ => return Ok(false),
         }
@@ -96,6 +99,15 @@ impl Substitution {
         if let Some(depth) = self.depth {
             check_taken(plan, Parameter::Depth, &format!("depth={depth}"), &mut notes)?;
             change(plan, Parameter::Depth, |job| job.depth.most = depth);
+        }
+        if let Some(rate) = self.rate {
+            check_taken(plan, Parameter::Rate, &format!("rate={rate}"), &mut notes)?;
+            change(plan, Parameter::Rate, |job| {
+                job.pace.rate_all = Rate::Operations(rate);
+                job.pace.rate = PerDirection::default();
+                // What comes late counts as late.
+                job.pace.open_loop = true;
+            });
         }
         if self.sweeps.iter().all(|sweep| sweep.parameter != Parameter::Engine) {
             self.keep_depth(plan)?;
@@ -246,6 +258,11 @@ fn opens_items(trace: &Trace) -> bool {
 fn depth(text: &str) -> Result<u64, String> {
     let depth = text.parse::<u64>().ok().filter(|depth| (1..=MOST_DEPTH).contains(depth));
     depth.ok_or_else(|| format!("depth: `{text}` is no whole number from 1 to {MOST_DEPTH}"))
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse::<f64>().ok().filter(|rate| rate.is_finite() && *rate > 0.0);
+    rate.ok_or_else(|| format!("rate: `{text}` is no number of operations each second above 0"))
 }
 
 fn no_engine(name: &str) -> String {

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::suite::{CaseOutcome, Choice, Ran, Schedule, Suite, TestCase, Tier};
-use crate::{dist, dlio, emulated, examples, guest, objects, packages, shell, systems};
+use crate::{dist, dlio, emulated, examples, guest, objects, packages, shell, studio, systems};
 
 /// Asks fio's test for a line a job, in this file.
 const LINES: &str = "IODYNO_AGAINST_LINES";
@@ -48,6 +48,7 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
         "dist" => return dist::against_dist(root, part.as_deref()),
         "publish" => return dist::against_publish(root),
         "reproducible" => return dist::against_reproducible(root),
+        "studio" => return studio::chore(root),
         _ => {}
     }
     if itself && tool != "fio" {
@@ -115,7 +116,7 @@ fn chosen(root: &Path, tool: &str, part: Option<String>) -> Result<Vec<TestCase>
         known.sort_unstable();
         known.dedup();
         return Err(format!(
-            "no such case is compared with {tool}\n hint: tools are all, aarch64, dist, publish, release, reproducible, systems, {}",
+            "no such case is compared with {tool}\n hint: tools are all, aarch64, dist, publish, release, reproducible, studio, systems, {}",
             known.join(", ")
         ));
     }

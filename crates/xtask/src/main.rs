@@ -26,6 +26,7 @@ mod objects;
 mod packages;
 mod same;
 mod shell;
+mod studio;
 mod suite;
 mod systems;
 mod tidy;

@@ -1,0 +1,225 @@
+//! Designs to files of other tools and back: what is read from them is what was designed.
+
+use std::collections::BTreeMap;
+
+use iodyno_dialect::{DIALECTS, Loader, PathFacts, PathKind, Request, native};
+use iodyno_model::{Job, Machine, Pattern, Plan, Workload};
+
+use super::*;
+
+/// A machine with `/srv` and `/dev/x`, and the files that it is given.
+struct Stand(BTreeMap<String, String>);
+
+fn kind(path: &str) -> Option<PathKind> {
+    match path {
+        "/srv" => Some(PathKind::Directory),
+        "/dev/x" => Some(PathKind::BlockDevice),
+        _ => None,
+    }
+}
+
+impl Loader for Stand {
+    fn read(&mut self, path: &str) -> Result<Vec<u8>, String> {
+        self.0.get(path).map(|text| text.clone().into_bytes()).ok_or_else(|| "no such file".into())
+    }
+    fn standard_input(&mut self) -> Result<Vec<u8>, String> {
+        Err("nothing there".into())
+    }
+    fn variable(&self, _: &str) -> Option<String> {
+        None
+    }
+    fn machine(&self) -> Machine {
+        Machine::default()
+    }
+    fn look(&self, path: &str) -> Option<PathFacts> {
+        kind(path).map(|kind| PathFacts { kind, bytes: 1 << 40, readable: true, writable: true, ..PathFacts::default() })
+    }
+    fn now_unix_ns(&self) -> u64 {
+        1
+    }
+}
+
+/// The plan that a tool makes of a command line, with a file beside it.
+fn plan(tool: &str, line: &str, file: (&str, &str)) -> Plan {
+    let words: Vec<String> = line.split_whitespace().map(String::from).collect();
+    let mut stand = Stand(BTreeMap::from([(file.0.to_string(), file.1.to_string())]));
+    let dialect = DIALECTS.iter().find(|dialect| dialect.name == tool).unwrap();
+    match (dialect.lower)(&words, &mut stand) {
+        Ok(Request::Run(run)) => run.plan,
+        Ok(Request::Refuse { err, .. }) => panic!("{err}"),
+        Ok(_) => panic!("{tool} {line} runs nothing"),
+        Err(wrong) => panic!("{wrong:?}"),
+    }
+}
+
+fn line(bytes: u64, reads: u64, random: u64) -> Line {
+    Line { bytes, reads, random, align: bytes, ..Line::default() }
+}
+
+fn specification(name: &str, lines: Vec<Line>) -> Specification {
+    Specification { name: name.into(), assigned: true, lines }
+}
+
+/// IOMeter's guide: 50 GB, 64 outstanding, 4 KiB aligned.
+fn guide() -> Design {
+    Design {
+        name: "guide".into(),
+        targets: vec!["/srv".into()],
+        workers: 4,
+        depth: 64,
+        sectors: 97_656_250,
+        seed: Some(7),
+        update_s: 5,
+        specifications: vec![specification("4 KiB aligned; 0% Read; 100% random", vec![line(4096, 0, 100)])],
+        ..Design::default()
+    }
+}
+
+#[test]
+fn the_stock_list_is_iometers() {
+    let list = stock();
+    assert_eq!(list.len(), 31);
+    let names: Vec<&str> = list.iter().map(|known| known.name.as_str()).collect();
+    assert_eq!(names[..2], ["Default", "512 B; 100% Read; 0% random"]);
+    assert!(names.contains(&"4 KiB aligned; 0% Read; 100% random") && names.contains(&"32 KiB; 25% Read; 0% random"));
+    let all = &list[30];
+    assert_eq!((all.name.as_str(), all.lines.len()), ("All in one", 29));
+    assert_eq!(all.lines.iter().map(|line| line.percent).sum::<u64>(), 100);
+    assert_eq!((all.lines[0].percent, all.lines[28].percent), (4, 3));
+}
+
+#[test]
+fn an_icf_says_all_of_a_design() {
+    let mut design = guide();
+    let mixed = Line { percent: 40, delay_ms: 3, burst: 8, align: 0, ..line(512, 67, 30) };
+    let other = Line { percent: 60, delay_ms: 3, burst: 8, ..line(65_536, 20, 100) };
+    design.specifications.push(specification("Files, mixed", vec![mixed, other]));
+    design.specifications.push(Specification { assigned: false, ..specification("spare", vec![line(1024, 1, 2)]) });
+    design.sweep = Some(DepthSweep { from: 1, to: 64, step: 4, exponential: true });
+    (design.first_sector, design.content, design.description) = (8, 2, "as in the guide".into());
+    let text = icf(&design).unwrap();
+    assert_eq!(of_icf("dir/guide.icf", &text), Ok((design.clone(), Vec::new())));
+    let plan = plan("iometer", "guide.icf", ("guide.icf", &text));
+    let depths: Vec<u32> = plan.phases.iter().map(|phase| phase.jobs[0].depth.most).collect();
+    assert_eq!((depths, plan.phases[0].jobs.len()), (vec![1, 4, 16, 64, 1, 4, 16, 64], 4));
+    design.seed = None;
+    assert_eq!(of_icf("guide.icf", &icf(&design).unwrap()).unwrap().0, design);
+}
+
+/// A job's pattern; what it would trim is nobody's business.
+fn pattern(job: &Job) -> Pattern {
+    let Workload::Pattern(pattern) = &job.workload else { panic!("{:?}", job.workload) };
+    let mut pattern = (**pattern).clone();
+    pattern.pick.trim = pattern.pick.write.clone();
+    pattern.size.trim = pattern.size.write.clone();
+    pattern.align_bytes.trim = pattern.align_bytes.write;
+    pattern
+}
+
+#[test]
+fn the_plan_file_is_the_same_load() {
+    let mut design = guide();
+    let small = Line { percent: 80, ..line(4096, 70, 100) };
+    let large = Line { percent: 20, align: 4096, ..line(65_536, 10, 100) };
+    design.specifications.push(specification("mix", vec![small, large]));
+    let half = Line { delay_ms: 2, burst: 4, ..line(8192, 100, 50) };
+    design.specifications.push(specification("half", vec![half]));
+    design.targets.push("/dev/x".into());
+    (design.first_sector, design.rate) = (16, Some(1000.0));
+    let text = toml(&design, &kind).unwrap();
+    let ours = native::parse(&text, "x.toml").unwrap_or_else(|wrong| panic!("{text}\n{wrong:?}"));
+    design.rate = None;
+    let theirs = plan("iometer", "x.icf", ("x.icf", &icf(&design).unwrap()));
+    assert_eq!(ours.phases.len(), theirs.phases.len());
+    for (ours, theirs) in ours.phases.iter().zip(&theirs.phases) {
+        assert_eq!((&ours.name, ours.jobs.len()), (&theirs.name, 2));
+        let (ours, theirs) = (&ours.jobs[0], &theirs.jobs[0]);
+        assert_eq!(pattern(ours), pattern(theirs));
+        assert_eq!((ours.workers, ours.depth.most, &ours.limit), (4, 64, &theirs.limit));
+        assert_eq!((&ours.pace.think, &ours.payload), (&theirs.pace.think, &theirs.payload));
+        assert_eq!(ours.pace.rate_all, iodyno_model::Rate::Operations(1000.0));
+    }
+    assert!(ours.targets.iter().zip(&theirs.targets).all(|(ours, theirs)| ours.kind == theirs.kind));
+}
+
+#[test]
+fn fio_is_given_the_same_load() {
+    let mut design = guide();
+    let paused = Line { delay_ms: 2, burst: 4, ..line(8192, 70, 100) };
+    design.specifications.push(specification("mix", vec![paused]));
+    design.specifications.push(specification("stream", vec![line(1 << 20, 100, 0)]));
+    design.rate = Some(1000.0);
+    let exported = fio(&design, &kind).unwrap();
+    let plan = plan("fio", "j.fio", ("j.fio", &exported.text));
+    let (back, _) = of_plan("guide", &plan).unwrap();
+    assert_eq!(back.targets, ["/srv/iobw.tst"]);
+    assert_eq!((back.depth, back.run_s, back.ramp_s, back.sectors), (64, 60, 10, design.sectors));
+    let lines = |design: &Design| design.specifications.iter().map(|known| known.lines.clone()).collect::<Vec<_>>();
+    assert_eq!(lines(&back), lines(&design));
+}
+
+#[test]
+fn ior_and_iozone_take_what_they_can() {
+    let mut design = guide();
+    design.workers = 1;
+    let exported = ior(&design, &kind).unwrap();
+    let command = exported.text.lines().find(|line| line.starts_with("ior ")).unwrap();
+    let plan_of = plan("ior", &command[4..], ("", ""));
+    let (back, notes) = of_plan("x", &plan_of).unwrap_or_else(|wrong| panic!("{command}\n{wrong:?}"));
+    assert_eq!(back.targets, ["/srv/iobw.tst"], "{notes:?}");
+    assert!(exported.notes.iter().any(|note| note.contains("--also depth=64")));
+    let exported = iozone(&design, &kind).unwrap();
+    let command = exported.text.lines().find(|line| line.starts_with("iozone ")).unwrap();
+    assert!(!plan("iozone", &command[7..], ("", "")).phases.is_empty());
+    design.specifications[0].lines[0].reads = 50;
+    assert!(ior(&design, &kind).is_err() && iozone(&design, &kind).is_err());
+}
+
+#[test]
+fn other_tools_come_in_as_a_table() {
+    let job = "[global]\nfilename=/srv/f\nsize=1g\ndirect=1\nioengine=io_uring\niodepth=8\nruntime=30\ntime_based\nramp_time=5\n\
+               [a]\nrw=randrw\nrwmixread=70\nbs=8k\nstonewall\n[b]\nrw=write\nbs=1m\nstonewall\n";
+    let (design, notes) = of_plan("job", &plan("fio", "j.fio", ("j.fio", job))).unwrap();
+    assert_eq!((design.targets, design.depth, design.run_s, design.ramp_s), (vec!["/srv/f".into()], 8, 30, 5));
+    assert_eq!(design.specifications[0].lines, [Line { reads: 70, random: 100, align: 8192, ..line(8192, 70, 100) }]);
+    assert_eq!((design.specifications[1].name.as_str(), design.specifications.len()), ("b", 2));
+    assert_eq!(notes, Vec::<String>::new());
+    let (design, notes) = of_plan("ior", &plan("ior", "-w -t 1m -b 16m -o /srv/f", ("", ""))).unwrap();
+    assert_eq!((design.run_s, design.specifications[0].lines[0].bytes), (60, 1 << 20));
+    assert!(notes.iter().any(|note| note.contains("ends after 60 s")), "{notes:?}");
+}
+
+#[test]
+fn what_no_file_can_say_is_refused_with_its_field() {
+    let fields = |change: &dyn Fn(&mut Design)| {
+        let mut design = guide();
+        change(&mut design);
+        let wrong = design.wrong();
+        assert!(icf(&design).is_err());
+        wrong.iter().map(|wrong| wrong.origin.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(fields(&|design| design.targets.clear()), ["targets"]);
+    assert_eq!(fields(&|design| design.targets = vec!["srv".into()]), ["targets"]);
+    assert_eq!(fields(&|design| design.targets.push("/srv".into())), ["targets"]);
+    assert_eq!(fields(&|design| design.targets = vec!["/srv\n'Target".into()]), ["targets"]);
+    assert_eq!(fields(&|design| design.workers = 0), ["workers"]);
+    assert_eq!(fields(&|design| design.depth = 70_000), ["depth"]);
+    assert_eq!(fields(&|design| design.run_s = 0), ["run_s"]);
+    assert_eq!(fields(&|design| design.rate = Some(0.0)), ["rate"]);
+    assert_eq!(fields(&|design| design.specifications[0].assigned = false), ["specifications"]);
+    assert_eq!(fields(&|design| design.specifications[0].name = "a\nb".into()), ["specifications"]);
+    assert_eq!(fields(&|design| design.specifications[0].lines.clear()), ["specifications"]);
+    let endless = DepthSweep { from: 1, to: 64, step: 1, exponential: true };
+    assert_eq!(fields(&|design| design.sweep = Some(endless.clone())), ["sweep"]);
+    let mut design = guide();
+    let sideways = vec![Line { percent: 50, ..line(4096, 0, 100) }, Line { percent: 50, ..line(4096, 0, 0) }];
+    design.specifications.push(specification("sideways", sideways));
+    assert!(icf(&design).is_ok() && toml(&design, &kind).is_err() && fio(&design, &kind).is_err());
+}
+
+#[test]
+fn names_become_files() {
+    let stem = |name: &str| Design { name: name.into(), ..Design::default() }.file_stem();
+    assert_eq!(stem("4 KiB; 67% Read/../x"), "4-kib-67-read-x");
+    assert_eq!((stem(""), stem("../..")), ("design".into(), "design".into()));
+}

@@ -1,0 +1,157 @@
+//! A design as a native plan file.
+//!
+//! A job is what all workers do on one target. Lines of one direction that go elsewhere than the others (another randomness,
+//! another alignment) have no form there, and are refused.
+
+use std::fmt::Write as _;
+
+use iodyno_dialect::PathKind;
+use iodyno_model::Diagnostic;
+
+use super::{Design, Line, SECTOR, Specification, one};
+
+/// The plan; `kind`: what a target's path is here.
+///
+/// # Errors
+/// Everything that a plan file cannot say.
+pub fn toml(design: &Design, kind: &dyn Fn(&str) -> Option<PathKind>) -> Result<String, Vec<Diagnostic>> {
+    let wrong = design.wrong();
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
+    let mut text = format!("name = {}\n", quoted(&design.name));
+    if let Some(seed) = design.seed {
+        let _ = writeln!(text, "seed = {seed}");
+    }
+    for (index, path) in design.targets.iter().enumerate() {
+        let _ = write!(text, "\n[target.t{index}]\n{}direct = \"if possible\"\n", target(design, path, kind(path)));
+    }
+    for known in design.assigned() {
+        phase(design, known, &mut text)?;
+    }
+    if let Some(sweep) = &design.sweep {
+        let depths: Vec<String> = sweep.depths().iter().map(ToString::to_string).collect();
+        let _ = write!(text, "\n[[sweep]]\ndepth = [{}]\n", depths.join(", "));
+    }
+    Ok(text)
+}
+
+fn target(design: &Design, path: &str, kind: Option<PathKind>) -> String {
+    let bytes = (design.sectors > 0).then_some((design.first_sector + design.sectors) * SECTOR);
+    let sized = bytes.map_or_else(String::new, |bytes| format!("size = {bytes}\ncreate = true\nprepare = \"filled\"\n"));
+    match kind {
+        Some(PathKind::BlockDevice) => format!("device = {}\n", quoted(path)),
+        Some(PathKind::Directory) => {
+            format!("file = {}\n{sized}", quoted(&format!("{}/iobw.tst", path.trim_end_matches('/'))))
+        }
+        _ => format!("file = {}\n{sized}", quoted(path)),
+    }
+}
+
+fn phase(design: &Design, known: &Specification, text: &mut String) -> Result<(), Vec<Diagnostic>> {
+    let workload = workload(known)?;
+    let _ = write!(text, "\n[[phase]]\nname = {}\nintent = \"device\"\n", quoted(known.name.trim()));
+    for index in 0..design.targets.len() {
+        let _ = write!(
+            text,
+            "[[phase.job]]\nname = \"workers on t{index}\"\non = \"t{index}\"\nworkers = {}\nengine = \"io_uring\"\ndepth = {}\n\
+             {workload}repeats = true\n",
+            design.workers, design.depth
+        );
+        if design.sectors > 0 || design.first_sector > 0 {
+            let length = match design.sectors {
+                0 => "\"rest\"".to_string(),
+                sectors => (sectors * SECTOR).to_string(),
+            };
+            let _ = writeln!(text, "span = {{ offset = {}, length = {length} }}", design.first_sector * SECTOR);
+        }
+        text.push_str(match design.content {
+            0 => "payload = { content = \"0xa5\", same_in_every_write = true }\n",
+            1 => "payload = { content = \"random\", same_in_every_write = true }\n",
+            _ => "payload = { content = \"random\" }\n",
+        });
+        if let Some(rate) = design.rate {
+            let _ = writeln!(text, "rate = \"{rate}/s\"");
+        }
+        if let Some(line) = known.lines.first().filter(|line| line.delay_ms > 0) {
+            let _ = writeln!(text, "think = {{ sleep = \"{}ms\", every = {} }}", line.delay_ms, line.burst.max(1));
+        }
+        let _ = writeln!(text, "until = {{ time = \"{}s\", ramp = \"{}s\" }}", design.run_s, design.ramp_s);
+    }
+    Ok(())
+}
+
+/// The lines about what is done and where.
+fn workload(known: &Specification) -> Result<String, Vec<Diagnostic>> {
+    let refuse = |what: &str| {
+        let message = format!("`{}`: a plan file has no form for {what}", known.name);
+        Err(one(&message, "split it into several specifications, or keep the .icf: it says all of them"))
+    };
+    let (reads, writes) = (direction(known, true), direction(known, false));
+    let first = &known.lines[0];
+    if known.lines.iter().any(|line| !line.pauses_as(first)) {
+        return refuse("lines that pause differently");
+    }
+    for of in [&reads, &writes] {
+        if of.iter().any(|(line, _)| !line.goes_as(of[0].0)) {
+            return refuse("lines of one direction that differ in randomness or alignment");
+        }
+    }
+    let sum = |of: &[(&Line, f64)]| of.iter().map(|(_, weight)| weight).sum::<f64>();
+    let (read, write) = (sum(&reads), sum(&writes));
+    let mut text = match (read > 0.0, write > 0.0) {
+        (true, true) => format!("mix = {{ read = {read}, write = {write} }}\n"),
+        (true, false) => "do = \"read\"\n".into(),
+        (false, true) => "do = \"write\"\n".into(),
+        (false, false) => return refuse("a specification whose lines have no share"),
+    };
+    let both = |key: &str, say: &dyn Fn(&[(&Line, f64)]) -> String| {
+        match (reads.is_empty(), writes.is_empty()) {
+            (false, false) if say(&reads) != say(&writes) => {
+                format!("{key} = {{ read = {}, write = {} }}\n", say(&reads), say(&writes))
+            }
+            (true, _) => format!("{key} = {}\n", say(&writes)),
+            _ => format!("{key} = {}\n", say(&reads)),
+        }
+    };
+    text += &both("pick", &|of| pick(of[0].0.random));
+    text += &both("block", &size);
+    text += &both("align", &|of| of[0].0.align_bytes().to_string());
+    Ok(text)
+}
+
+/// The lines that read, or that write, each with its part of all operations in percent.
+fn direction(known: &Specification, reads: bool) -> Vec<(&Line, f64)> {
+    let weight = |line: &Line| {
+        let share = if reads { line.reads } else { 100 - line.reads.min(100) };
+        line.percent as f64 * share as f64 / 100.0
+    };
+    known.lines.iter().map(|line| (line, weight(line))).filter(|(_, weight)| *weight > 0.0).collect()
+}
+
+fn pick(random: u64) -> String {
+    match random {
+        0 => "\"sequential\"".into(),
+        100.. => "\"random\"".into(),
+        percent => format!(
+            "{{ blend = [{{ percent = {percent}, pick = \"random\" }}, {{ percent = {}, pick = \"sequential\" }}] }}",
+            100 - percent
+        ),
+    }
+}
+
+fn size(of: &[(&Line, f64)]) -> String {
+    let all: f64 = of.iter().map(|(_, weight)| weight).sum();
+    match of {
+        [(only, _)] => only.bytes.to_string(),
+        several => {
+            let parts = several.iter().map(|(line, weight)| format!("\"{}\" = {}", line.bytes, weight / all * 100.0));
+            format!("{{ split = {{ {} }} }}", parts.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+/// A text as TOML has it.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
