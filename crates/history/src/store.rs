@@ -349,13 +349,15 @@ impl History {
     pub fn note(&self, id: i64, text: &str) -> Result<(), Diagnostic> {
         let text = text.trim();
         if text.len() > NOTE_MOST {
-            let wrong = Diagnostic::error(&Origin::argument("note"), format!("{} bytes are no note", text.len()));
+            let wrong =
+                Diagnostic::error(&Origin::argument("note"), format!("{} bytes are no note", text.len()));
             return Err(wrong.hint("64 KiB at most"));
         }
         let noted = match text {
             "" => self.connection.execute("DELETE FROM notes WHERE run = ?1", params![id]),
             text => {
-                let put = "INSERT INTO notes (run, text) VALUES (?1, ?2) ON CONFLICT (run) DO UPDATE SET text = ?2";
+                let put =
+                    "INSERT INTO notes (run, text) VALUES (?1, ?2) ON CONFLICT (run) DO UPDATE SET text = ?2";
                 self.connection.execute(put, params![id, text])
             }
         };

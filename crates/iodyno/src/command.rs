@@ -539,8 +539,7 @@ const HELP_COLUMNS: usize = 80;
 const ALSO_HELP: &str = "\nWith --also WORDS it takes options of iodyno; --also help lists them.\n";
 
 /// Behind the help of a native command that runs a plan.
-const ON_HELP: &str =
-    "\nWith --on DEVICE it runs in virtual time on a simulated device; iodyno devices lists them.\n\
+const ON_HELP: &str = "\nWith --on DEVICE it runs in virtual time on a simulated device; iodyno devices lists them.\n\
      With --progress FILE it writes what happens, each second, as lines of JSON.\n";
 
 /// The command tree, for help, completions and the manual.

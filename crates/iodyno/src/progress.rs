@@ -7,7 +7,8 @@ use std::io;
 
 use iodyno_model::histogram::{BUCKETS, middle};
 use iodyno_model::{
-    Diagnostic, Event, Finding, Histogram, Live, LiveJob, Origin, Phase, PhaseRecord, Plan, RunStart, Sample, WorkerState,
+    Diagnostic, Event, Finding, Histogram, Live, LiveJob, Origin, Phase, PhaseRecord, Plan, RunStart, Sample,
+    WorkerState,
 };
 use serde_json::{Value, json};
 
@@ -84,7 +85,8 @@ impl Progress {
             (!restarted).then(|| more as f64 * 1e9 / since_ns as f64)
         };
         let new = (!restarted).then(|| difference(&latency, &self.last_latency)).flatten();
-        let states: Vec<(WorkerState, u32)> = live.jobs.iter().flat_map(|job| job.states.iter().copied()).collect();
+        let states: Vec<(WorkerState, u32)> =
+            live.jobs.iter().flat_map(|job| job.states.iter().copied()).collect();
         let in_phase = self.in_phase_ns(live);
         let value = json!({
             "event": "live", "phase": live.phase, "elapsed_ns": live.elapsed_ns,
@@ -136,7 +138,9 @@ impl Progress {
         match event {
             Event::Started(started) => vec![self.start(started)],
             Event::Preparing { target, done_bytes, total_bytes } => {
-                vec![json!({ "event": "preparing", "target": target, "done_bytes": done_bytes, "total_bytes": total_bytes })]
+                vec![
+                    json!({ "event": "preparing", "target": target, "done_bytes": done_bytes, "total_bytes": total_bytes }),
+                ]
             }
             Event::LayingOut { job, files, total_bytes } => {
                 vec![json!({ "event": "laying out", "job": job, "files": files, "total_bytes": total_bytes })]
@@ -195,7 +199,9 @@ fn counted(live: &Live) -> u64 {
 fn latency(live: &Live) -> Histogram {
     let mut all = Histogram::default();
     for job in &live.jobs {
-        [&job.latency.read, &job.latency.write, &job.latency.trim].into_iter().for_each(|part| all.merge(part));
+        [&job.latency.read, &job.latency.write, &job.latency.trim]
+            .into_iter()
+            .for_each(|part| all.merge(part));
     }
     all
 }
@@ -207,7 +213,8 @@ fn difference(now: &Histogram, before: &Histogram) -> Option<Histogram> {
     for (bucket, count) in before.buckets() {
         counts[*bucket as usize] = u64::checked_sub(counts[*bucket as usize], *count)?;
     }
-    let (first, last) = (counts.iter().position(|count| *count > 0)?, counts.iter().rposition(|count| *count > 0)?);
+    let (first, last) =
+        (counts.iter().position(|count| *count > 0)?, counts.iter().rposition(|count| *count > 0)?);
     let most = middle(last).min(now.max);
     let sum = now.sum.checked_sub(before.sum)?;
     Some(Histogram::from_counts(counts.into_iter(), sum, middle(first).min(most), most))
@@ -266,8 +273,8 @@ fn ended(phase: &PhaseRecord) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iodyno_report::NoFiles;
     use iodyno_model::{FindingKind, Severity};
+    use iodyno_report::NoFiles;
 
     fn told(progress: &mut Progress, event: &Event) -> Vec<Value> {
         let mut out = Vec::new();
@@ -296,11 +303,17 @@ mod tests {
         assert_eq!(tell(live(1, 1000, WorkerState::Ramping, &[1000]))["rate"]["reads"], json!(1000.0));
         let second = tell(live(2, 3000, WorkerState::Ramping, &[1000, 8000, 8000]));
         assert_eq!((&second["rate"]["reads"], &second["ramping"]), (&json!(2000.0), &json!(true)));
-        assert_eq!((&second["latency_ns"]["mean"], &second["latency_ns"]["count"]), (&json!(8000.0), &json!(2)));
+        assert_eq!(
+            (&second["latency_ns"]["mean"], &second["latency_ns"]["count"]),
+            (&json!(8000.0), &json!(2))
+        );
         let restart = tell(live(3, 500, WorkerState::Running, &[2000]));
         assert_eq!((&restart["rate"]["reads"], &restart["latency_ns"]), (&Value::Null, &Value::Null));
         assert_eq!((&restart["ramping"], &restart["operations"]), (&json!(false), &json!(500)));
-        assert_eq!(tell(live(4, 1500, WorkerState::Running, &[2000, 4000]))["rate"]["read_bytes"], json!(4_096_000.0));
+        assert_eq!(
+            tell(live(4, 1500, WorkerState::Running, &[2000, 4000]))["rate"]["read_bytes"],
+            json!(4_096_000.0)
+        );
     }
 
     #[test]

@@ -79,10 +79,10 @@ impl Gate {
                     Ok(Admission::Entered(self.entered(session)))
                 }
                 // A page that is loaded again has its key in the address still.
-                false if self.has_session(request) => {
-                    Ok(Admission::Entered(secured(see_other("/"))))
+                false if self.has_session(request) => Ok(Admission::Entered(secured(see_other("/")))),
+                false => {
+                    refuse("that key was used, or never was one: the terminal shows the one that opens it")
                 }
-                false => refuse("that key was used, or never was one: the terminal shows the one that opens it"),
             };
         }
         if !self.has_session(request) {
@@ -228,12 +228,22 @@ mod tests {
     #[test]
     fn nobody_comes_under_another_name() {
         let (mut gate, _) = entered();
-        for host in ["evil.example:8080", "127.0.0.1:8081", "127.0.0.1", "10.0.0.1:8080", "localhost.evil:8080", "[::2]:8080"] {
+        for host in [
+            "evil.example:8080",
+            "127.0.0.1:8081",
+            "127.0.0.1",
+            "10.0.0.1:8080",
+            "localhost.evil:8080",
+            "[::2]:8080",
+        ] {
             let headers = format!("Host: {host}\r\nCookie: iodyno-studio-8080=fresh2\r\n");
             assert_eq!(ask(&mut gate, "GET /", &headers), 403, "{host}");
         }
         assert_eq!(ask(&mut gate, "GET /", "Cookie: iodyno-studio-8080=fresh2\r\n"), 403);
-        assert_eq!(ask(&mut gate, "GET /", "Host: localhost:8080\r\nCookie: iodyno-studio-8080=fresh2\r\n"), 0);
+        assert_eq!(
+            ask(&mut gate, "GET /", "Host: localhost:8080\r\nCookie: iodyno-studio-8080=fresh2\r\n"),
+            0
+        );
         let mut everywhere = Gate::new("0.0.0.0:8080".parse().unwrap(), "first".into(), "token".into());
         assert_eq!(ask(&mut everywhere, "GET /?key=first", "Host: 10.0.0.1:8080\r\n"), 303);
         assert_eq!(ask(&mut everywhere, "GET /?key=first", "Host: evil.example:8080\r\n"), 403);
@@ -245,7 +255,13 @@ mod tests {
         let own = "Origin: http://127.0.0.1:8080\r\n";
         let token = "X-Iodyno-Token: token\r\n";
         assert_eq!(ask(&mut gate, "POST /api/start", &format!("{known}{own}{token}")), 0);
-        for origin in ["http://evil.example", "https://127.0.0.1:8080", "http://127.0.0.1:8081", "http://127.0.0.1", "null"] {
+        for origin in [
+            "http://evil.example",
+            "https://127.0.0.1:8080",
+            "http://127.0.0.1:8081",
+            "http://127.0.0.1",
+            "null",
+        ] {
             let headers = format!("{known}Origin: {origin}\r\n{token}");
             assert_eq!(ask(&mut gate, "POST /api/start", &headers), 403, "{origin}");
             assert_eq!(ask(&mut gate, "GET /api/runs", &headers), 403, "{origin}");
@@ -270,7 +286,10 @@ mod tests {
     fn what_is_answered_loads_nothing_from_elsewhere() {
         let answer = secured(Response::of("text/html", ""));
         let policy = answer.headers.iter().find(|(name, _)| *name == "Content-Security-Policy");
-        assert!(policy.is_some_and(|(_, value)| value.contains("default-src 'none'") && !value.contains("unsafe")));
+        assert!(
+            policy
+                .is_some_and(|(_, value)| value.contains("default-src 'none'") && !value.contains("unsafe"))
+        );
         let policies = |answer: &Response| {
             answer.headers.iter().filter(|(name, _)| *name == "Content-Security-Policy").count()
         };

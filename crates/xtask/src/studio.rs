@@ -50,7 +50,10 @@ pub fn chore(root: &Path) -> Result<bool, String> {
     let mut journeys = Command::new(node);
     journeys.arg(root.join("crates/xtask/src/studio.mjs"));
     journeys.env("STUDIO_URL", url).env("STUDIO_TARGET", &work).env("STUDIO_SHOTS", &shots);
-    journeys.env("STUDIO_CHROMIUM", browser).env("STUDIO_FOLDER", &folder).env("STUDIO_ICF", root.join("golden/iometer/small.icf"));
+    journeys
+        .env("STUDIO_CHROMIUM", browser)
+        .env("STUDIO_FOLDER", &folder)
+        .env("STUDIO_ICF", root.join("golden/iometer/small.icf"));
     if let Ok(device) = &device {
         journeys.env("STUDIO_DEVICE", &device.path);
     }

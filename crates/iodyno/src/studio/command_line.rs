@@ -42,14 +42,18 @@ pub fn of_tool(tool: &str, words: &[String], destroy: Option<&str>) -> Result<Co
     match (is_native, is_drop_in) {
         (true, _) => {
             let own = ["--tag", TAG, "--progress", PROGRESS].into_iter().map(String::from);
-            let destroy = destroy.into_iter().flat_map(|device| ["--destroy".to_string(), device.to_string()]);
+            let destroy =
+                destroy.into_iter().flat_map(|device| ["--destroy".to_string(), device.to_string()]);
             Ok(CommandLine { words: all.chain(own).chain(destroy).collect(), extension: "txt" })
         }
         (false, true) => {
             let destroy = destroy.map(|device| format!(",destroy={device}")).unwrap_or_default();
             let also = format!("--also=save={TAG},progress={PROGRESS}{destroy}");
             let own = std::iter::once(also);
-            Ok(CommandLine { words: all.take(1).chain(own).chain(words.iter().cloned()).collect(), extension: "txt" })
+            Ok(CommandLine {
+                words: all.take(1).chain(own).chain(words.iter().cloned()).collect(),
+                extension: "txt",
+            })
         }
         (false, false) => Err(Diagnostic::error(&Origin::argument(tool), "no tool that is run here")
             .hint("fio, ior, iozone, filebench, iometer, …: iodyno dialects lists them")),
@@ -61,7 +65,9 @@ pub fn of_tool(tool: &str, words: &[String], destroy: Option<&str>) -> Result<Co
 /// # Errors
 /// A quote that is not closed, and what only a shell can do.
 pub fn split(line: &str) -> Result<Vec<String>, Diagnostic> {
-    let refuse = |what: &str| Diagnostic::error(&Origin::argument("command"), what).hint("one command, as it is typed");
+    let refuse = |what: &str| {
+        Diagnostic::error(&Origin::argument("command"), what).hint("one command, as it is typed")
+    };
     let (mut words, mut word): (Vec<String>, Option<String>) = (Vec::new(), None);
     let mut letters = line.trim().chars();
     while let Some(letter) = letters.next() {
@@ -111,12 +117,16 @@ mod tests {
         let words = of_design(&design, "/d/mix.icf", Some("/dev/loop0")).words;
         let also = "--also=save=studio,progress=/dev/stderr,rate=250,destroy=/dev/loop0,hosts=h1,h2:4";
         assert_eq!(words, ["iometer", "/d/mix.icf", also]);
-        assert_eq!(of_design(&Design::default(), "/d/mix.icf", None).words[2], "--also=save=studio,progress=/dev/stderr");
+        assert_eq!(
+            of_design(&Design::default(), "/d/mix.icf", None).words[2],
+            "--also=save=studio,progress=/dev/stderr"
+        );
     }
 
     #[test]
     fn only_what_runs_a_plan_is_run() {
-        let run = |tool: &str| of_tool(tool, &["x".into()], None).map(|line| line.words.join(" ")).map_err(drop);
+        let run =
+            |tool: &str| of_tool(tool, &["x".into()], None).map(|line| line.words.join(" ")).map_err(drop);
         assert_eq!(run("fio"), Ok("fio --also=save=studio,progress=/dev/stderr x".into()));
         assert_eq!(run("run"), Ok("run x --tag studio --progress /dev/stderr".into()));
         for tool in ["sh", "rerun", "runs", "cache", "crash", "/bin/sh", "", "record", "posix"] {
@@ -127,7 +137,10 @@ mod tests {
     #[test]
     fn a_line_is_split_as_a_shell_does() {
         let words = |line: &str| split(line).map_err(drop);
-        assert_eq!(words("fio --name='a b' \"c\\\"d\" e\\ f  g"), Ok(["fio", "--name=a b", "c\"d", "e f", "g"].map(String::from).into()));
+        assert_eq!(
+            words("fio --name='a b' \"c\\\"d\" e\\ f  g"),
+            Ok(["fio", "--name=a b", "c\"d", "e f", "g"].map(String::from).into())
+        );
         for line in ["fio 'x", "fio x; rm y", "fio $(x)", "fio `x`", "fio > x", "fio \"$x\"", "a | b"] {
             assert_eq!(words(line), Err(()), "{line}");
         }

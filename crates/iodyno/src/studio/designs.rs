@@ -72,7 +72,13 @@ pub fn start<'a>(studio: &'a Studio, design: &Design, typed: &str) -> Result<Sta
     let stem = design.file_stem();
     let path = folder::keep(&studio.folder, &stem, "icf", text.as_bytes()).map_err(|wrong| vec![wrong])?;
     let command = command_line::of_design(design, &path.to_string_lossy(), destroy.as_deref());
-    Ok(Start { name: design.name.clone(), stem, update_s: design.update_s.max(1), command, folder: &studio.folder })
+    Ok(Start {
+        name: design.name.clone(),
+        stem,
+        update_s: design.update_s.max(1),
+        command,
+        folder: &studio.folder,
+    })
 }
 
 /// The device that is given up, where one must be: its name was typed, letter by letter.
@@ -88,11 +94,17 @@ pub fn given_up(devices: &[Value], typed: &str) -> Result<Option<String>, Vec<Di
         ([], "") => Ok(None),
         ([], _) => refuse("nothing is overwritten: no device is written to".into(), "leave the field empty"),
         ([only], typed) if *only == typed => Ok(Some(typed.into())),
-        ([only], "") => refuse(format!("what is on {only} would be lost"), "type the device's name where it asks"),
-        ([only], typed) => refuse(format!("`{typed}` is not {only}"), "type the name of the device that is to be overwritten"),
-        (several, _) => {
-            refuse(format!("{} would be overwritten", several.join(", ")), "one device at a time, each by its name")
+        ([only], "") => {
+            refuse(format!("what is on {only} would be lost"), "type the device's name where it asks")
         }
+        ([only], typed) => refuse(
+            format!("`{typed}` is not {only}"),
+            "type the name of the device that is to be overwritten",
+        ),
+        (several, _) => refuse(
+            format!("{} would be overwritten", several.join(", ")),
+            "one device at a time, each by its name",
+        ),
     }
 }
 
@@ -102,7 +114,8 @@ pub fn given_up(devices: &[Value], typed: &str) -> Result<Option<String>, Vec<Di
 /// Everything that is wrong with it.
 pub fn save(studio: &Studio, design: &Design) -> Result<Value, Vec<Diagnostic>> {
     let text = design::icf(design)?;
-    let path = folder::keep(&studio.folder, &design.file_stem(), "icf", text.as_bytes()).map_err(|wrong| vec![wrong])?;
+    let path = folder::keep(&studio.folder, &design.file_stem(), "icf", text.as_bytes())
+        .map_err(|wrong| vec![wrong])?;
     Ok(json!({ "file": path.file_name().map(|name| name.to_string_lossy()), "path": path.to_string_lossy() }))
 }
 

@@ -85,7 +85,9 @@ pub fn written_devices(plan: &Plan) -> Vec<Value> {
 
 /// What is on a device, or who uses it.
 pub fn holds(path: &str) -> Option<String> {
-    users::of(path).map(|user| user.what).or_else(|| signature::on(path).map(|name| format!("it carries {name}")))
+    users::of(path)
+        .map(|user| user.what)
+        .or_else(|| signature::on(path).map(|name| format!("it carries {name}")))
 }
 
 /// What is wrong, for the page: the field that it is about, what, and what helps.

@@ -15,7 +15,9 @@ pub fn export(design: &Design, to: &str) -> Result<Value, Vec<Diagnostic>> {
     let (exported, extension) = match to {
         "icf" => {
             let mut exported = plain(design::icf(design)?);
-            exported.notes.extend(design.rate.map(|rate| format!("the rate is said beside it: --also rate={rate}")));
+            exported
+                .notes
+                .extend(design.rate.map(|rate| format!("the rate is said beside it: --also rate={rate}")));
             (exported, "icf")
         }
         "toml" => (plain(design::toml(design, &kind)?), "toml"),
@@ -23,7 +25,8 @@ pub fn export(design: &Design, to: &str) -> Result<Value, Vec<Diagnostic>> {
         "ior" => (design::ior(design, &kind)?, "sh"),
         "iozone" => (design::iozone(design, &kind)?, "sh"),
         other => {
-            let wrong = Diagnostic::error(&Origin::argument("export"), format!("`{other}`: no such language"));
+            let wrong =
+                Diagnostic::error(&Origin::argument("export"), format!("`{other}`: no such language"));
             return Err(vec![wrong.hint("icf, toml, fio, ior, iozone")]);
         }
     };

@@ -37,18 +37,33 @@ impl Imported {
                 words.remove(0);
             }
             if words.is_empty() {
-                return refuse("no command".into(), "e.g. fio --name=a --rw=randread --filename=/srv/f --size=1g");
+                return refuse(
+                    "no command".into(),
+                    "e.g. fio --name=a --rw=randread --filename=/srv/f --size=1g",
+                );
             }
             let tool = words.remove(0);
             let tool = tool.rsplit('/').next().unwrap_or(&tool).to_string();
             return Ok(Imported { tool, words, file: None });
         }
         let (Some(name), Some(text)) = (asked["name"].as_str(), asked["text"].as_str()) else {
-            return refuse("neither a file nor a line".into(), "an .icf, a job file of fio, a .f of filebench, a plan (.toml)");
+            return refuse(
+                "neither a file nor a line".into(),
+                "an .icf, a job file of fio, a .f of filebench, a plan (.toml)",
+            );
         };
-        let name: String = name.rsplit(['/', '\\']).next().unwrap_or(name).chars().filter(|letter| !letter.is_control()).collect();
+        let name: String = name
+            .rsplit(['/', '\\'])
+            .next()
+            .unwrap_or(name)
+            .chars()
+            .filter(|letter| !letter.is_control())
+            .collect();
         let Some(tool) = tool_of(&name, text) else {
-            return refuse(format!("{name}: no file that is known here"), ".icf, .fio, .f, .toml, or a script of IOR");
+            return refuse(
+                format!("{name}: no file that is known here"),
+                ".icf, .fio, .f, .toml, or a script of IOR",
+            );
         };
         let words = match tool {
             "filebench" | "ior" => vec!["-f".into(), name.clone()],
@@ -63,7 +78,8 @@ impl Imported {
 
     /// What it is called.
     fn name(&self) -> String {
-        let stem = self.file.as_ref().map(|(name, _)| name.rsplit_once('.').map_or(name.as_str(), |(stem, _)| stem));
+        let stem =
+            self.file.as_ref().map(|(name, _)| name.rsplit_once('.').map_or(name.as_str(), |(stem, _)| stem));
         stem.unwrap_or(&self.tool).to_string()
     }
 
@@ -103,7 +119,8 @@ impl Imported {
         let mut words = self.words.clone();
         if let Some((name, text)) = &self.file {
             let extension = name.rsplit_once('.').map_or("txt", |(_, extension)| extension);
-            let path = folder::keep(&studio.folder, &stem, extension, text.as_bytes()).map_err(|wrong| vec![wrong])?;
+            let path = folder::keep(&studio.folder, &stem, extension, text.as_bytes())
+                .map_err(|wrong| vec![wrong])?;
             let path = path.to_string_lossy().into_owned();
             words.iter_mut().filter(|word| *word == name).for_each(|word| word.clone_from(&path));
         }
@@ -138,7 +155,9 @@ mod tests {
 
     #[test]
     fn files_and_lines_find_their_tools() {
-        let file = |name: &str, text: &str| Imported::of(&json!({ "name": name, "text": text })).map(|found| found.tool).ok();
+        let file = |name: &str, text: &str| {
+            Imported::of(&json!({ "name": name, "text": text })).map(|found| found.tool).ok()
+        };
         for (name, text, tool) in [
             ("../a.icf", "", "iometer"),
             ("x.txt", "Version 1.1.0\n", "iometer"),
@@ -160,7 +179,10 @@ mod tests {
         let job = "[a]\nrw=randread\nbs=4k\nsize=1m\nfilename=/tmp/x\nruntime=5\ntime_based\n";
         let shown = Imported::of(&json!({ "name": "a.fio", "text": job })).unwrap().shown();
         assert_eq!(shown["design"]["specifications"][0]["lines"][0]["bytes"], json!(4096));
-        assert!(shown["explanation"]["sections"].as_array().is_some_and(|sections| sections.len() > 2), "{shown}");
+        assert!(
+            shown["explanation"]["sections"].as_array().is_some_and(|sections| sections.len() > 2),
+            "{shown}"
+        );
         let pool = "define fileset name=a,path=/tmp,entries=10,filesize=1k,prealloc\n\
                     define process name=p,instances=1 {\n thread name=t,instances=1 {\n flowop statfile name=s,filesetname=a\n }\n}\nrun 1\n";
         let shown = Imported::of(&json!({ "name": "a.f", "text": pool })).unwrap().shown();

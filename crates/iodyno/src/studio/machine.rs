@@ -10,8 +10,28 @@ use crate::doctor;
 
 /// File systems that hold nobody's data.
 const NO_DATA: &[&str] = &[
-    "proc", "sysfs", "devtmpfs", "devpts", "cgroup", "cgroup2", "securityfs", "tracefs", "debugfs", "bpf", "mqueue", "hugetlbfs",
-    "pstore", "configfs", "fusectl", "autofs", "binfmt_misc", "rpc_pipefs", "nsfs", "efivarfs", "squashfs", "ramfs",
+    "proc",
+    "sysfs",
+    "devtmpfs",
+    "devpts",
+    "cgroup",
+    "cgroup2",
+    "securityfs",
+    "tracefs",
+    "debugfs",
+    "bpf",
+    "mqueue",
+    "hugetlbfs",
+    "pstore",
+    "configfs",
+    "fusectl",
+    "autofs",
+    "binfmt_misc",
+    "rpc_pipefs",
+    "nsfs",
+    "efivarfs",
+    "squashfs",
+    "ramfs",
 ];
 
 /// All of it.
@@ -84,9 +104,9 @@ fn mount(line: &str) -> Option<(String, String)> {
     let mut words = line.split(' ').skip(1);
     let (path, kind) = (words.next()?, words.next()?);
     let path = path.replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\");
-    let is_inside = ["/proc", "/sys", "/dev", "/run/user", "/snap"].iter().any(|root| {
-        path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    });
+    let is_inside = ["/proc", "/sys", "/dev", "/run/user", "/snap"]
+        .iter()
+        .any(|root| path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')));
     let is_directory = std::path::Path::new(&path).is_dir();
     (!NO_DATA.contains(&kind) && !is_inside && is_directory).then(|| (path, kind.to_string()))
 }
@@ -95,14 +115,17 @@ fn mount(line: &str) -> Option<(String, String)> {
 fn devices() -> Vec<String> {
     let names = |folder: &str| {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         names.sort();
         names
     };
     let mut paths = Vec::new();
     for disk in names("/sys/block") {
         let folder = format!("/sys/block/{disk}");
-        let parts = names(&folder).into_iter().filter(|name| std::path::Path::new(&format!("{folder}/{name}/partition")).exists());
+        let parts = names(&folder)
+            .into_iter()
+            .filter(|name| std::path::Path::new(&format!("{folder}/{name}/partition")).exists());
         let parts: Vec<String> = parts.map(|part| format!("/dev/{part}")).collect();
         // A device that the kernel names with slashes has exclamation marks there.
         paths.push(format!("/dev/{}", disk.replace('!', "/")));
@@ -118,7 +141,13 @@ mod tests {
     #[test]
     fn only_places_with_data_are_offered() {
         assert_eq!(mount("/dev/vda / ext4 rw 0 0"), Some(("/".into(), "ext4".into())));
-        for line in ["proc /proc proc rw 0 0", "tmpfs /dev/shm tmpfs rw 0 0", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0", "x", ""] {
+        for line in [
+            "proc /proc proc rw 0 0",
+            "tmpfs /dev/shm tmpfs rw 0 0",
+            "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0",
+            "x",
+            "",
+        ] {
             assert_eq!(mount(line), None, "{line}");
         }
     }

@@ -75,10 +75,12 @@ fn open(words: &StudioArgs) -> Result<u8, Diagnostic> {
     let wrong = |what: String| Diagnostic::error(&Origin::argument(&words.listen), what);
     let address = words.listen.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
     let address: SocketAddr = address.as_deref().unwrap_or(&words.listen).parse().map_err(|_| {
-        wrong("expected an address and a port".into()).hint("--listen 127.0.0.1:0; port 0 is any that is free")
+        wrong("expected an address and a port".into())
+            .hint("--listen 127.0.0.1:0; port 0 is any that is free")
     })?;
     if !address.ip().is_loopback() && !words.remote {
-        let hint = "from another machine: ssh -L 8080:127.0.0.1:PORT, or --remote in a network that you trust";
+        let hint =
+            "from another machine: ssh -L 8080:127.0.0.1:PORT, or --remote in a network that you trust";
         return Err(wrong("others would reach it, too".into()).hint(hint));
     }
     let folder = folder::place()?;

@@ -58,7 +58,8 @@ pub fn show(reference: &str) -> Result<Value, Diagnostic> {
 pub fn file(references: &[&str], kind: &str, keep: bool) -> Result<Response, Diagnostic> {
     let history = archive::open()?;
     let kept = references.iter().map(|reference| history.load(reference)).collect::<Result<Vec<_>, _>>()?;
-    let none = || Diagnostic::error(&Origin::argument("runs"), "no run is named").hint("tick one in the list");
+    let none =
+        || Diagnostic::error(&Origin::argument("runs"), "no run is named").hint("tick one in the list");
     let first = kept.first().ok_or_else(none)?;
     let number = first.entry.id;
     let response = match kind {
@@ -67,7 +68,8 @@ pub fn file(references: &[&str], kind: &str, keep: bool) -> Result<Response, Dia
         "hdr" => Response::of("text/plain; charset=utf-8", replayed(first, &mut HdrLog::new())?),
         "html" => Response::of("text/html; charset=utf-8", page(kept).html()),
         other => {
-            let wrong = Diagnostic::error(&Origin::argument("as"), format!("`{other}`: no such file of a run"));
+            let wrong =
+                Diagnostic::error(&Origin::argument("as"), format!("`{other}`: no such file of a run"));
             return Err(wrong.hint("json, csv, hdr, html"));
         }
     };
@@ -116,7 +118,9 @@ pub fn change(reference: &str, asked: &Value) -> Result<Value, Diagnostic> {
     }
     if asked["delete"].as_bool() == Some(true) {
         if entry.state == State::Running {
-            return Err(Diagnostic::error(&Origin::argument(reference), "it is still running").hint("stop it first"));
+            return Err(
+                Diagnostic::error(&Origin::argument(reference), "it is still running").hint("stop it first")
+            );
         }
         history.delete(entry.id)?;
         return Ok(json!({ "deleted": entry.id }));

@@ -29,13 +29,18 @@ pub fn answer(studio: &Studio, request: &Request, token: &str) -> Response {
             None => secured(Response::refused(404, "there is nothing else here")),
         },
         ("GET", Some("file")) => match file(studio, request) {
-            Ok(response) if response.headers.iter().any(|(name, _)| *name == "Content-Security-Policy") => response,
+            Ok(response) if response.headers.iter().any(|(name, _)| *name == "Content-Security-Policy") => {
+                response
+            }
             Ok(response) => secured(response),
             Err(wrong) => told(Err(vec![wrong])),
         },
         ("GET", Some(path)) => told(get(studio, request, path, token)),
         ("POST", Some(path)) => told(body(request).and_then(|asked| post(studio, path, &asked))),
-        _ => secured(Response::refused(405, "only the page's own parts are got, and only its questions are posted")),
+        _ => secured(Response::refused(
+            405,
+            "only the page's own parts are got, and only its questions are posted",
+        )),
     }
 }
 
@@ -81,7 +86,9 @@ fn get(studio: &Studio, request: &Request, path: &str, token: &str) -> Told {
             Some(run) => Ok(run.since(request.asked("from").and_then(|from| from.parse().ok()).unwrap_or(0))),
             None => Err(vec![Diagnostic::error(&Origin::argument("run"), "no such run was started here")]),
         },
-        "runs" => results::list(request.asked("text"), request.asked("tag"), request.asked("state")).map_err(one),
+        "runs" => {
+            results::list(request.asked("text"), request.asked("tag"), request.asked("state")).map_err(one)
+        }
         "run" => results::show(request.asked("run").unwrap_or_default()).map_err(one),
         "compare" => {
             let numbers: Vec<&str> = request.asked("runs").unwrap_or_default().split(',').collect();
@@ -102,7 +109,8 @@ fn file(studio: &Studio, request: &Request) -> Result<Response, Diagnostic> {
         let path = folder::kept(&studio.folder, name).ok_or_else(none)?;
         let bytes = std::fs::read(&path).map_err(|_| none())?;
         let response = Response::of("text/plain; charset=utf-8", bytes);
-        return Ok(response.with("Content-Disposition", format!("attachment; filename=\"{}\"", name.replace('"', ""))));
+        return Ok(response
+            .with("Content-Disposition", format!("attachment; filename=\"{}\"", name.replace('"', ""))));
     }
     let runs: Vec<&str> = request.asked("runs").unwrap_or_default().split(',').collect();
     results::file(&runs, request.asked("as").unwrap_or_default(), request.asked("keep").is_some())
@@ -124,10 +132,14 @@ fn post(studio: &Studio, path: &str, asked: &Value) -> Told {
                     run.stop();
                     Ok(json!({}))
                 }
-                None => Err(vec![Diagnostic::error(&Origin::argument("stop"), "no such run was started here")]),
+                None => {
+                    Err(vec![Diagnostic::error(&Origin::argument("stop"), "no such run was started here")])
+                }
             }
         }
-        "change" => results::change(asked["run"].as_str().unwrap_or_default(), asked).map_err(|wrong| vec![wrong]),
+        "change" => {
+            results::change(asked["run"].as_str().unwrap_or_default(), asked).map_err(|wrong| vec![wrong])
+        }
         _ => Err(vec![Diagnostic::error(&Origin::argument(path), "there is nothing of that name")]),
     }
 }
@@ -138,6 +150,7 @@ fn begin(studio: &Studio, start: Start<'_>) -> Told {
 }
 
 fn designed(asked: &Value) -> Result<Design, Vec<Diagnostic>> {
-    let wrong = |error: serde_json::Error| vec![Diagnostic::error(&Origin::argument("design"), error.to_string())];
+    let wrong =
+        |error: serde_json::Error| vec![Diagnostic::error(&Origin::argument("design"), error.to_string())];
     serde_json::from_value(asked["design"].clone()).map_err(wrong)
 }

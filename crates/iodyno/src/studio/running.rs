@@ -91,7 +91,9 @@ impl Runs {
         let mut all = self.all();
         if let Some(busy) = all.iter().find(|run| !run.state().ended) {
             let what = format!("`{}` is still running: the two would measure each other", busy.name);
-            return Err(Diagnostic::error(&Origin::argument("start"), what).hint("wait for its end, or stop it"));
+            return Err(
+                Diagnostic::error(&Origin::argument("start"), what).hint("wait for its end, or stop it")
+            );
         }
         let mut child = spawn(&start.command.words)?;
         let (out, err) = (child.stdout.take(), child.stderr.take());
@@ -151,7 +153,10 @@ fn interrupt(process: u32) {
 
 fn spawn(words: &[String]) -> Result<Child, Diagnostic> {
     let wrong = |error: std::io::Error| {
-        Diagnostic::error(&Origin::argument("start"), format!("this program cannot be started: {}", plain(&error)))
+        Diagnostic::error(
+            &Origin::argument("start"),
+            format!("this program cannot be started: {}", plain(&error)),
+        )
     };
     let program = std::env::current_exe().map_err(wrong)?;
     let mut command = Command::new(program);
@@ -284,7 +289,10 @@ mod tests {
         let text = b"note: slow\n{\"event\":\"live\",\"phase\":0}\n{no event\nkept as run 12: iodyno runs show 12\n\n";
         run.listen(&text[..]);
         let told = run.since(0);
-        assert_eq!((&told["next"], &told["lines"][0]["event"], &told["kept"]), (&json!(1), &json!("live"), &json!(12)));
+        assert_eq!(
+            (&told["next"], &told["lines"][0]["event"], &told["kept"]),
+            (&json!(1), &json!("live"), &json!(12))
+        );
         assert_eq!(told["messages"], json!(["note: slow", "{no event"]));
     }
 }

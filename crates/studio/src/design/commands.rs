@@ -47,7 +47,8 @@ pub fn fio(design: &Design, kind: Kind<'_>) -> Result<Exported, Vec<Diagnostic>>
     });
     if let Some(sweep) = &design.sweep {
         let depths: Vec<String> = sweep.depths().iter().map(ToString::to_string).collect();
-        notes.push(format!("fio has no sweep: run it with --also sweep=depth:{} in iodyno", depths.join(":")));
+        notes
+            .push(format!("fio has no sweep: run it with --also sweep=depth:{} in iodyno", depths.join(":")));
     }
     for known in design.assigned() {
         let options = fio_section(design, known)?;
@@ -68,7 +69,10 @@ pub fn fio(design: &Design, kind: Kind<'_>) -> Result<Exported, Vec<Diagnostic>>
 fn fio_section(design: &Design, known: &Specification) -> Result<String, Vec<Diagnostic>> {
     let first = &known.lines[0];
     if known.lines.iter().any(|line| !line.goes_as(first) || !line.pauses_as(first)) {
-        let message = format!("`{}`: fio cannot mix lines of other randomness, alignment or pauses in one job", known.name);
+        let message = format!(
+            "`{}`: fio cannot mix lines of other randomness, alignment or pauses in one job",
+            known.name
+        );
         return Err(one(&message, "split it into several specifications, or keep the .icf"));
     }
     let weight = |line: &Line, reads: bool| line.percent * if reads { line.reads } else { 100 - line.reads };
@@ -174,7 +178,8 @@ pub fn ior(design: &Design, kind: Kind<'_>) -> Result<Exported, Vec<Diagnostic>>
         let bytes = bytes("IOR", design, line)?;
         let _ = writeln!(text, "# {}", known.name.trim());
         for target in &design.targets {
-            let launcher = if design.workers > 1 { format!("mpirun -n {} ", design.workers) } else { String::new() };
+            let launcher =
+                if design.workers > 1 { format!("mpirun -n {} ", design.workers) } else { String::new() };
             let what = if line.reads == 100 { "-r -E" } else { "-w" };
             let random = if line.random == 100 { " -z" } else { "" };
             let path = file_of(target, kind);
@@ -209,7 +214,10 @@ pub fn iozone(design: &Design, kind: Kind<'_>) -> Result<Exported, Vec<Diagnosti
         let line = plain("iozone", known)?;
         let size = bytes("iozone", design, line)?;
         if line.bytes % 1024 > 0 {
-            return Err(one(&format!("`{}`: iozone counts in KiB", known.name), "a size that is a multiple of 1024"));
+            return Err(one(
+                &format!("`{}`: iozone counts in KiB", known.name),
+                "a size that is a multiple of 1024",
+            ));
         }
         let test = match (line.random, line.reads) {
             (100, _) => 2,
@@ -221,7 +229,10 @@ pub fn iozone(design: &Design, kind: Kind<'_>) -> Result<Exported, Vec<Diagnosti
         for target in &design.targets {
             let path = file_of(target, kind);
             if kind(target) == Some(PathKind::BlockDevice) {
-                return Err(one(&format!("{target}: iozone would make its file anew"), "a directory or a file"));
+                return Err(one(
+                    &format!("{target}: iozone would make its file anew"),
+                    "a directory or a file",
+                ));
             }
             let common = format!("iozone -I -r {}k -s {}k {tests}", line.bytes / 1024, size / 1024);
             let _ = match design.workers {
@@ -244,5 +255,9 @@ pub fn iozone(design: &Design, kind: Kind<'_>) -> Result<Exported, Vec<Diagnosti
 /// A word as a shell reads it.
 fn shell(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-=+,:".contains(letter);
-    if !word.is_empty() && word.chars().all(is_plain) { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.into()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }

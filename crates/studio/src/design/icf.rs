@@ -7,7 +7,7 @@ use iodyno_dialect::iometer::settings::{self, CyclingTest, Manager, Settings, Wo
 use iodyno_dialect::iometer::specification::{AccessLine, Specification as Read};
 use iodyno_model::Diagnostic;
 
-use super::{Design, DepthSweep, Line, Specification};
+use super::{DepthSweep, Design, Line, Specification};
 
 /// The file.
 ///
@@ -29,7 +29,9 @@ pub fn icf(design: &Design) -> Result<String, Vec<Diagnostic>> {
 fn setup(design: &Design, text: &mut String) {
     let (hours, minutes, seconds) = (design.run_s / 3600, design.run_s / 60 % 60, design.run_s % 60);
     let (from, to, step, kind) = match &design.sweep {
-        Some(sweep) => (sweep.from, sweep.to, sweep.step, if sweep.exponential { "EXPONENTIAL" } else { "LINEAR" }),
+        Some(sweep) => {
+            (sweep.from, sweep.to, sweep.step, if sweep.exponential { "EXPONENTIAL" } else { "LINEAR" })
+        }
         None => (1, 32, 2, "EXPONENTIAL"),
     };
     let test = if design.sweep.is_some() { "CYCLE_OUTSTANDING_IOS" } else { "NORMAL" };
@@ -106,10 +108,11 @@ pub fn of_icf(path: &str, text: &str) -> Result<(Design, Vec<String>), Vec<Diagn
     let update = entries.iter().find(|entry| entry.key.starts_with("record last update results"));
     let update = update.and_then(|entry| entry.value().split(',').nth(1)?.trim().parse().ok());
     let settings = settings::read(path, &entries)?;
-    let (manager, worker) = match settings.managers.iter().find_map(|known| Some((known, known.workers.first()?))) {
-        Some(found) => found,
-        None => return Ok((Design::default(), vec!["it names no worker".into()])),
-    };
+    let (manager, worker) =
+        match settings.managers.iter().find_map(|known| Some((known, known.workers.first()?))) {
+            Some(found) => found,
+            None => return Ok((Design::default(), vec!["it names no worker".into()])),
+        };
     let assigned = assigned(&settings, worker);
     let is_assigned = |name: &str| assigned.iter().any(|known| known.eq_ignore_ascii_case(name));
     let steps = settings.depths;
@@ -128,7 +131,11 @@ pub fn of_icf(path: &str, text: &str) -> Result<(Design, Vec<String>), Vec<Diagn
         run_s: settings.run_s,
         ramp_s: settings.ramp_s,
         update_s: update.unwrap_or(1),
-        specifications: settings.specifications.iter().map(|read| specification(read, &is_assigned)).collect(),
+        specifications: settings
+            .specifications
+            .iter()
+            .map(|read| specification(read, &is_assigned))
+            .collect(),
         sweep: cycles.then_some(DepthSweep {
             from: steps.start,
             to: steps.end.max(steps.start),

@@ -18,7 +18,8 @@ const NS: u64 = 1_000_000_000;
 /// Why it cannot be shown as a table.
 pub fn of_plan(name: &str, plan: &Plan) -> Result<(Design, Vec<String>), Vec<Diagnostic>> {
     let mut notes = Vec::new();
-    let jobs = || plan.phases.iter().flat_map(|phase| phase.jobs.iter().map(move |job| (phase.name.as_str(), job)));
+    let jobs =
+        || plan.phases.iter().flat_map(|phase| phase.jobs.iter().map(move |job| (phase.name.as_str(), job)));
     let Some((_, first)) = jobs().next() else { return refuse("it measures nothing by itself") };
     let mut design = Design { name: name.into(), seed: Some(plan.seed), ..Design::default() };
     (design.workers, design.depth) = (first.workers, first.depth.most.max(1));
@@ -73,7 +74,9 @@ fn refuse<T>(why: &str) -> Result<T, Vec<Diagnostic>> {
 
 fn path(plan: &Plan, index: usize) -> Result<String, Vec<Diagnostic>> {
     match plan.targets.get(index).map(|target| &target.kind) {
-        Some(TargetKind::File { path, .. } | TargetKind::Device { path }) if !path.contains('{') => Ok(path.clone()),
+        Some(TargetKind::File { path, .. } | TargetKind::Device { path }) if !path.contains('{') => {
+            Ok(path.clone())
+        }
         _ => refuse("it works on something other than one file or device for all workers"),
     }
 }
@@ -98,17 +101,21 @@ fn span(pattern: &Pattern, plan: &Plan, job: &Job, notes: &mut Vec<String>) -> (
     if pattern.span.increment != Extent::Rest {
         notes.push("workers that begin at places of their own begin together here".into());
     }
-    let file = job.targets.first().and_then(|index| plan.targets.get(*index)).and_then(|target| match &target.kind {
-        TargetKind::File { size, .. } => known(size),
-        _ => None,
-    });
+    let file =
+        job.targets.first().and_then(|index| plan.targets.get(*index)).and_then(|target| {
+            match &target.kind {
+                TargetKind::File { size, .. } => known(size),
+                _ => None,
+            }
+        });
     let first = known(&pattern.span.offset).unwrap_or(0);
     let length = known(&pattern.span.length).or(file.map(|bytes| bytes.saturating_sub(first))).unwrap_or(0);
     (first / SECTOR, length / SECTOR)
 }
 
 fn specification_name(design: &Design, phase: &str, job: &Job) -> String {
-    let is_taken = |name: &str| design.specifications.iter().any(|known| known.name.eq_ignore_ascii_case(name));
+    let is_taken =
+        |name: &str| design.specifications.iter().any(|known| known.name.eq_ignore_ascii_case(name));
     let plain = |name: &str| name.replace([',', '\n', '\r'], " ").trim().to_string();
     let names = [plain(&job.name), plain(phase), plain(&format!("{phase} {}", job.name))];
     let free = names.iter().find(|name| !name.is_empty() && !is_taken(name)).cloned();
@@ -117,7 +124,9 @@ fn specification_name(design: &Design, phase: &str, job: &Job) -> String {
 
 /// The lines that make the same operations.
 fn lines(pattern: &Pattern, job: &Job) -> Result<Vec<Line>, Vec<Diagnostic>> {
-    let weight = |verb: Verb| pattern.mix.shares.iter().filter(|share| share.verb == verb).map(|share| share.weight).sum::<f64>();
+    let weight = |verb: Verb| {
+        pattern.mix.shares.iter().filter(|share| share.verb == verb).map(|share| share.weight).sum::<f64>()
+    };
     let (read, write) = (weight(Verb::Read), weight(Verb::Write));
     let all: f64 = pattern.mix.shares.iter().map(|share| share.weight).sum();
     if all <= 0.0 || (read + write) < all {
@@ -128,10 +137,13 @@ fn lines(pattern: &Pattern, job: &Job) -> Result<Vec<Line>, Vec<Diagnostic>> {
         0 => (&pattern.pick.write, &pattern.size.write, pattern.align_bytes.write),
         _ => (&pattern.pick.read, &pattern.size.read, pattern.align_bytes.read),
     };
-    if (1..100).contains(&reads) && (pattern.pick.read != pattern.pick.write || pattern.size.read != pattern.size.write) {
+    if (1..100).contains(&reads)
+        && (pattern.pick.read != pattern.pick.write || pattern.size.read != pattern.size.write)
+    {
         return refuse(&format!("`{}`: its reads and writes differ in more than their share", job.name));
     }
-    let random = random(pick).map_or_else(|| refuse(&format!("`{}` picks its places in another way", job.name)), Ok)?;
+    let random = random(pick)
+        .map_or_else(|| refuse(&format!("`{}` picks its places in another way", job.name)), Ok)?;
     let (delay_ms, burst) = match &job.pace.think {
         Some(think) => (think.sleep_ns / 1_000_000, think.every.max(1)),
         None => (0, 1),

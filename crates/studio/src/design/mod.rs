@@ -187,7 +187,11 @@ impl Design {
         }
         for (index, target) in self.targets.iter().enumerate() {
             if !target.starts_with('/') {
-                refuse("targets", format!("`{target}`: no path from the root"), "e.g. /srv/data or /dev/loop0");
+                refuse(
+                    "targets",
+                    format!("`{target}`: no path from the root"),
+                    "e.g. /srv/data or /dev/loop0",
+                );
             } else if self.targets[..index].contains(target) {
                 refuse("targets", format!("`{target}` is there twice"), "each worker works on it already");
             }
@@ -202,10 +206,18 @@ impl Design {
             refuse("run_s", "no run time: it would go on for ever".into(), "a second at least");
         }
         if self.content > 2 {
-            refuse("content", "no such data pattern".into(), "0 repeating bytes, 1 random once, 2 random each time");
+            refuse(
+                "content",
+                "no such data pattern".into(),
+                "0 repeating bytes, 1 random once, 2 random each time",
+            );
         }
         if self.rate.is_some_and(|rate| !(rate.is_finite() && rate > 0.0)) {
-            refuse("rate", "no rate".into(), "operations each second, more than 0; empty: as fast as they go");
+            refuse(
+                "rate",
+                "no rate".into(),
+                "operations each second, more than 0; empty: as fast as they go",
+            );
         }
         if let Some(sweep) = &self.sweep {
             let least = if sweep.exponential { 2 } else { 1 };
@@ -232,7 +244,11 @@ impl Design {
         for (index, known) in self.specifications.iter().enumerate() {
             let name = known.name.trim();
             if name.is_empty() || name.starts_with('\'') || known.lines.is_empty() {
-                refuse("specifications", format!("`{name}`: no name, or no line"), "a name and a line of sizes");
+                refuse(
+                    "specifications",
+                    format!("`{name}`: no name, or no line"),
+                    "a name and a line of sizes",
+                );
             }
             let is_there = |other: &Specification| other.name.trim().eq_ignore_ascii_case(name);
             if self.specifications[..index].iter().any(is_there) {

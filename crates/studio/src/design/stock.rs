@@ -15,7 +15,8 @@ const KINDS: &[(u64, &str, &[u64], bool)] = &[
 
 /// The list, in its order; `Idle`, which does nothing, is left out.
 pub fn stock() -> Vec<Specification> {
-    let alone = |name: &str, line: Line| Specification { name: name.into(), assigned: false, lines: vec![line] };
+    let alone =
+        |name: &str, line: Line| Specification { name: name.into(), assigned: false, lines: vec![line] };
     let mut list = vec![alone("Default", Line { bytes: 65_536, ..Line::default() })];
     for (bytes, size, shares, aligned) in KINDS {
         for reads in *shares {

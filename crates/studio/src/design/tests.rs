@@ -32,7 +32,13 @@ impl Loader for Stand {
         Machine::default()
     }
     fn look(&self, path: &str) -> Option<PathFacts> {
-        kind(path).map(|kind| PathFacts { kind, bytes: 1 << 40, readable: true, writable: true, ..PathFacts::default() })
+        kind(path).map(|kind| PathFacts {
+            kind,
+            bytes: 1 << 40,
+            readable: true,
+            writable: true,
+            ..PathFacts::default()
+        })
     }
     fn now_unix_ns(&self) -> u64 {
         1
@@ -81,7 +87,10 @@ fn the_stock_list_is_iometers() {
     assert_eq!(list.len(), 31);
     let names: Vec<&str> = list.iter().map(|known| known.name.as_str()).collect();
     assert_eq!(names[..2], ["Default", "512 B; 100% Read; 0% random"]);
-    assert!(names.contains(&"4 KiB aligned; 0% Read; 100% random") && names.contains(&"32 KiB; 25% Read; 0% random"));
+    assert!(
+        names.contains(&"4 KiB aligned; 0% Read; 100% random")
+            && names.contains(&"32 KiB; 25% Read; 0% random")
+    );
     let all = &list[30];
     assert_eq!((all.name.as_str(), all.lines.len()), ("All in one", 29));
     assert_eq!(all.lines.iter().map(|line| line.percent).sum::<u64>(), 100);
@@ -94,7 +103,9 @@ fn an_icf_says_all_of_a_design() {
     let mixed = Line { percent: 40, delay_ms: 3, burst: 8, align: 0, ..line(512, 67, 30) };
     let other = Line { percent: 60, delay_ms: 3, burst: 8, ..line(65_536, 20, 100) };
     design.specifications.push(specification("Files, mixed", vec![mixed, other]));
-    design.specifications.push(Specification { assigned: false, ..specification("spare", vec![line(1024, 1, 2)]) });
+    design
+        .specifications
+        .push(Specification { assigned: false, ..specification("spare", vec![line(1024, 1, 2)]) });
     design.sweep = Some(DepthSweep { from: 1, to: 64, step: 4, exponential: true });
     (design.first_sector, design.content, design.description) = (8, 2, "as in the guide".into());
     let text = icf(&design).unwrap();
@@ -154,7 +165,8 @@ fn fio_is_given_the_same_load() {
     let (back, _) = of_plan("guide", &plan).unwrap();
     assert_eq!(back.targets, ["/srv/iobw.tst"]);
     assert_eq!((back.depth, back.run_s, back.ramp_s, back.sectors), (64, 60, 10, design.sectors));
-    let lines = |design: &Design| design.specifications.iter().map(|known| known.lines.clone()).collect::<Vec<_>>();
+    let lines =
+        |design: &Design| design.specifications.iter().map(|known| known.lines.clone()).collect::<Vec<_>>();
     assert_eq!(lines(&back), lines(&design));
 }
 
@@ -180,8 +192,14 @@ fn other_tools_come_in_as_a_table() {
     let job = "[global]\nfilename=/srv/f\nsize=1g\ndirect=1\nioengine=io_uring\niodepth=8\nruntime=30\ntime_based\nramp_time=5\n\
                [a]\nrw=randrw\nrwmixread=70\nbs=8k\nstonewall\n[b]\nrw=write\nbs=1m\nstonewall\n";
     let (design, notes) = of_plan("job", &plan("fio", "j.fio", ("j.fio", job))).unwrap();
-    assert_eq!((design.targets, design.depth, design.run_s, design.ramp_s), (vec!["/srv/f".into()], 8, 30, 5));
-    assert_eq!(design.specifications[0].lines, [Line { reads: 70, random: 100, align: 8192, ..line(8192, 70, 100) }]);
+    assert_eq!(
+        (design.targets, design.depth, design.run_s, design.ramp_s),
+        (vec!["/srv/f".into()], 8, 30, 5)
+    );
+    assert_eq!(
+        design.specifications[0].lines,
+        [Line { reads: 70, random: 100, align: 8192, ..line(8192, 70, 100) }]
+    );
     assert_eq!((design.specifications[1].name.as_str(), design.specifications.len()), ("b", 2));
     assert_eq!(notes, Vec::<String>::new());
     let (design, notes) = of_plan("ior", &plan("ior", "-w -t 1m -b 16m -o /srv/f", ("", ""))).unwrap();

@@ -24,7 +24,11 @@ pub fn toml(design: &Design, kind: &dyn Fn(&str) -> Option<PathKind>) -> Result<
         let _ = writeln!(text, "seed = {seed}");
     }
     for (index, path) in design.targets.iter().enumerate() {
-        let _ = write!(text, "\n[target.t{index}]\n{}direct = \"if possible\"\n", target(design, path, kind(path)));
+        let _ = write!(
+            text,
+            "\n[target.t{index}]\n{}direct = \"if possible\"\n",
+            target(design, path, kind(path))
+        );
     }
     for known in design.assigned() {
         phase(design, known, &mut text)?;
@@ -38,7 +42,8 @@ pub fn toml(design: &Design, kind: &dyn Fn(&str) -> Option<PathKind>) -> Result<
 
 fn target(design: &Design, path: &str, kind: Option<PathKind>) -> String {
     let bytes = (design.sectors > 0).then_some((design.first_sector + design.sectors) * SECTOR);
-    let sized = bytes.map_or_else(String::new, |bytes| format!("size = {bytes}\ncreate = true\nprepare = \"filled\"\n"));
+    let sized = bytes
+        .map_or_else(String::new, |bytes| format!("size = {bytes}\ncreate = true\nprepare = \"filled\"\n"));
     match kind {
         Some(PathKind::BlockDevice) => format!("device = {}\n", quoted(path)),
         Some(PathKind::Directory) => {
@@ -63,7 +68,8 @@ fn phase(design: &Design, known: &Specification, text: &mut String) -> Result<()
                 0 => "\"rest\"".to_string(),
                 sectors => (sectors * SECTOR).to_string(),
             };
-            let _ = writeln!(text, "span = {{ offset = {}, length = {length} }}", design.first_sector * SECTOR);
+            let _ =
+                writeln!(text, "span = {{ offset = {}, length = {length} }}", design.first_sector * SECTOR);
         }
         text.push_str(match design.content {
             0 => "payload = { content = \"0xa5\", same_in_every_write = true }\n",
@@ -74,7 +80,12 @@ fn phase(design: &Design, known: &Specification, text: &mut String) -> Result<()
             let _ = writeln!(text, "rate = \"{rate}/s\"");
         }
         if let Some(line) = known.lines.first().filter(|line| line.delay_ms > 0) {
-            let _ = writeln!(text, "think = {{ sleep = \"{}ms\", every = {} }}", line.delay_ms, line.burst.max(1));
+            let _ = writeln!(
+                text,
+                "think = {{ sleep = \"{}ms\", every = {} }}",
+                line.delay_ms,
+                line.burst.max(1)
+            );
         }
         let _ = writeln!(text, "until = {{ time = \"{}s\", ramp = \"{}s\" }}", design.run_s, design.ramp_s);
     }
@@ -105,15 +116,14 @@ fn workload(known: &Specification) -> Result<String, Vec<Diagnostic>> {
         (false, true) => "do = \"write\"\n".into(),
         (false, false) => return refuse("a specification whose lines have no share"),
     };
-    let both = |key: &str, say: &dyn Fn(&[(&Line, f64)]) -> String| {
-        match (reads.is_empty(), writes.is_empty()) {
+    let both =
+        |key: &str, say: &dyn Fn(&[(&Line, f64)]) -> String| match (reads.is_empty(), writes.is_empty()) {
             (false, false) if say(&reads) != say(&writes) => {
                 format!("{key} = {{ read = {}, write = {} }}\n", say(&reads), say(&writes))
             }
             (true, _) => format!("{key} = {}\n", say(&writes)),
             _ => format!("{key} = {}\n", say(&reads)),
-        }
-    };
+        };
     text += &both("pick", &|of| pick(of[0].0.random));
     text += &both("block", &size);
     text += &both("align", &|of| of[0].0.align_bytes().to_string());
@@ -145,7 +155,8 @@ fn size(of: &[(&Line, f64)]) -> String {
     match of {
         [(only, _)] => only.bytes.to_string(),
         several => {
-            let parts = several.iter().map(|(line, weight)| format!("\"{}\" = {}", line.bytes, weight / all * 100.0));
+            let parts =
+                several.iter().map(|(line, weight)| format!("\"{}\" = {}", line.bytes, weight / all * 100.0));
             format!("{{ split = {{ {} }} }}", parts.collect::<Vec<_>>().join(", "))
         }
     }

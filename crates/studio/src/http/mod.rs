@@ -41,7 +41,10 @@ impl Request {
     pub fn cookie(&self, name: &str) -> Option<&str> {
         let cookies = self.headers.iter().filter(|(known, _)| known == "cookie");
         let pairs = cookies.flat_map(|(_, value)| value.split(';'));
-        pairs.filter_map(|pair| pair.trim().split_once('=')).find(|(known, _)| *known == name).map(|pair| pair.1)
+        pairs
+            .filter_map(|pair| pair.trim().split_once('='))
+            .find(|(known, _)| *known == name)
+            .map(|pair| pair.1)
     }
 }
 
@@ -227,14 +230,15 @@ mod tests {
         let request = parse(text).unwrap();
         assert_eq!((request.method.as_str(), request.path.as_str()), ("GET", "/a b/c"));
         assert_eq!(request.asked("key"), Some("1+1"));
-        assert_eq!((request.asked("x"), request.asked("y"), request.asked("z")), (Some("a b"), Some(""), None));
+        assert_eq!(
+            (request.asked("x"), request.asked("y"), request.asked("z")),
+            (Some("a b"), Some(""), None)
+        );
         assert_eq!(request.header("host"), Some("h:1"));
-        assert_eq!(["one", "two", "three", "four"].map(|name| request.cookie(name)), [
-            Some("1"),
-            Some("2"),
-            Some("3"),
-            None
-        ]);
+        assert_eq!(
+            ["one", "two", "three", "four"].map(|name| request.cookie(name)),
+            [Some("1"), Some("2"), Some("3"), None]
+        );
     }
 
     #[test]

@@ -48,11 +48,18 @@ mod tests {
     #[test]
     fn every_part_is_here_and_none_asks_for_another_machine() {
         for Part { path, text, .. } in PARTS {
-            let addresses = text.match_indices("//").filter(|(at, _)| text[..*at].ends_with("http:") || text[..*at].ends_with("https:"));
-            let foreign: Vec<&str> = addresses.map(|(at, _)| text[at..].split(['"', '\'', '`', ' ']).next().unwrap_or_default()).collect();
+            let addresses = text
+                .match_indices("//")
+                .filter(|(at, _)| text[..*at].ends_with("http:") || text[..*at].ends_with("https:"));
+            let foreign: Vec<&str> = addresses
+                .map(|(at, _)| text[at..].split(['"', '\'', '`', ' ']).next().unwrap_or_default())
+                .collect();
             // The name of a kind of document is no address.
             assert!(foreign.iter().all(|address| *address == "//www.w3.org/2000/svg"), "{path}: {foreign:?}");
-            assert!(!text.contains("innerHTML") && !text.contains("eval("), "{path} makes a document of a text");
+            assert!(
+                !text.contains("innerHTML") && !text.contains("eval("),
+                "{path} makes a document of a text"
+            );
             for import in text.split("from \"./").skip(1) {
                 let name = import.split('"').next().unwrap_or_default();
                 assert!(part(&format!("/{name}")).is_some(), "{path} imports {name}");
