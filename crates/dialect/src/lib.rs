@@ -8,6 +8,7 @@ mod address;
 pub mod advice;
 pub mod age;
 mod allocation;
+pub mod audit;
 pub mod bonnie;
 mod conversation;
 pub mod conversations;

@@ -10,8 +10,10 @@ use iodyno_report::table::wrapped;
 
 use crate::accelerators;
 use crate::archive::TypedCommand;
+use crate::audit;
 use crate::cache_command;
 use crate::checkpoint;
+use crate::ci;
 use crate::compare;
 use crate::crash;
 use crate::crash_view;
@@ -119,9 +121,10 @@ fn runs(name: &str, arguments: &[String]) -> bool {
 }
 
 /// Commands that run several plans, which depend on what the ones before found; done anew as a whole.
-pub const EXPERIMENTS: [&str; 9] = [
+pub const EXPERIMENTS: [&str; 10] = [
     "accelerators",
     "checkpoint",
+    "ci",
     "kv-cache",
     "vector-search",
     "load-curve",
@@ -174,6 +177,8 @@ pub fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         "report" => report::answer(rest),
         "runs" => runs::answer(rest),
         "compare" => compare::answer(world, rest),
+        "ci" => ci::answer(world, rest),
+        "audit" => audit::answer(world, rest),
         "rerun" => rerun::answer(world, rest),
         "import" => runs::import(rest),
         "record" => record::answer(rest),
@@ -425,6 +430,8 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
         ("runs", "list, show, tag and delete kept runs"),
         ("rerun", "run the plan of a kept run again, with the same seed"),
         ("compare", "compare runs, with confidence intervals"),
+        ("ci", "hold a run against a baseline in a pipeline, and say it as Markdown"),
+        ("audit", "say what a pasted result of another tool may hide, and what to run again"),
         ("import", "import JSON results of fio, IOR, iperf3 or iodyno into the history"),
         ("record", "record what a program or a device does"),
         ("trace", "show, shape and convert recorded I/O"),
@@ -507,8 +514,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Verify", &["posix", "s3check", "crash", "powerfail", "pjdfstest", "fstest"]),
     ("Compute", &["whatif"]),
     ("Traces", &["record", "replay", "trace"]),
-    ("History", &["runs", "report", "compare", "rerun", "import"]),
-    ("Understand", &["explain", "cache", "why"]),
+    ("History", &["runs", "report", "compare", "ci", "rerun", "import"]),
+    ("Understand", &["explain", "audit", "cache", "why"]),
     (
         "This program",
         &["doctor", "engines", "devices", "dialects", "witnesses", "links", "completions", "man"],

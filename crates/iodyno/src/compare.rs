@@ -146,7 +146,11 @@ fn kept(references: &[String]) -> Result<Vec<ComparedRuns>, Diagnostic> {
     references.iter().map(|reference| side(reference, &mut history)).collect()
 }
 
-fn side(reference: &str, history: &mut Option<History>) -> Result<ComparedRuns, Diagnostic> {
+/// The runs that a word names.
+///
+/// # Errors
+/// There is no such run or file.
+pub fn side(reference: &str, history: &mut Option<History>) -> Result<ComparedRuns, Diagnostic> {
     let mut side = ComparedRuns::default();
     for word in reference.split(',').filter(|word| !word.is_empty()) {
         let (name, about, mut runs, id) = if is_file(word) { file(word)? } else { run(word, history)? };
@@ -202,13 +206,10 @@ fn told(words: &CompareArgs, conditions: &Conditions, sides: Vec<ComparedRuns>) 
             false => print(&report.text(paint())),
         };
     }
-    let Some((first, others)) = sides.split_first() else { return 2 };
     let siblings = if words.interleave { Vec::new() } else { known(&sides) };
-    let words = &Asking { words, siblings: siblings.iter().collect() };
-    let compared: Vec<Comparison> =
-        others.iter().map(|other| comparison(first, other.clone(), words, conditions)).collect();
+    let compared = compared_all(words, conditions, &sides, &siblings);
     let failed = compared.iter().any(Comparison::fails);
-    let printed = if words.words.json {
+    let printed = if words.json {
         let all: Vec<_> = compared.iter().map(Comparison::json).collect();
         let document = json!({ "schema": "iodyno.comparison/1", "comparisons": all, "failed": failed });
         print(&(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"))
@@ -217,6 +218,39 @@ fn told(words: &CompareArgs, conditions: &Conditions, sides: Vec<ComparedRuns>) 
         print(&texts.join("\n"))
     };
     printed.max(u8::from(failed))
+}
+
+/// Whether the conditions are ones.
+///
+/// # Errors
+/// Those that are none.
+pub fn check(words: &CompareArgs) -> Result<(), Vec<Diagnostic>> {
+    conditions(&words.fail_if).map(|_| ())
+}
+
+/// The first of some sides with each of the others.
+///
+/// # Errors
+/// What is asked of them does not fit.
+pub fn all(words: &CompareArgs, sides: Vec<ComparedRuns>) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
+    let conditions = conditions(&words.fail_if)?;
+    let wrong = strange(&words.across, &sides);
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
+    let siblings = if words.interleave { Vec::new() } else { known(&sides) };
+    Ok(compared_all(words, &conditions, &sides, &siblings))
+}
+
+fn compared_all(
+    words: &CompareArgs,
+    conditions: &Conditions,
+    sides: &[ComparedRuns],
+    siblings: &[Record],
+) -> Vec<Comparison> {
+    let Some((first, others)) = sides.split_first() else { return Vec::new() };
+    let asking = &Asking { words, siblings: siblings.iter().collect() };
+    others.iter().map(|other| comparison(first, other.clone(), asking, conditions)).collect()
 }
 
 /// What was asked, and earlier runs of the same.

@@ -24,6 +24,7 @@ const WORDS: &[(&str, &str)] = &[
     ("html=FILE", "write an HTML page with charts"),
     ("xlsx=FILE", "write every table to a spreadsheet"),
     ("hdr=FILE", "write the latencies as an HdrHistogram log"),
+    ("influx=FILE", "write the results in InfluxDB's line protocol"),
     ("record=FILE", "write all operations as a trace: iodyno trace, iodyno replay"),
     ("metrics=FILE", "write OpenMetrics during the run, or serve them at ADDRESS:PORT"),
     ("progress=FILE", "write what happens, each second, as lines of JSON"),
@@ -379,7 +380,7 @@ fn is_version(word: &str) -> bool {
 
 /// A format that results are written in.
 fn exported(format: &str) -> Option<&'static str> {
-    ["csv", "hdr", "html", "json", "live-web", "metrics", "progress", "record", "xlsx"]
+    ["csv", "hdr", "html", "influx", "json", "live-web", "metrics", "progress", "record", "xlsx"]
         .into_iter()
         .find(|known| *known == format)
 }

@@ -2,7 +2,7 @@
 //!
 //! Each turn has a seed of its own, the same for both; every run is kept like any other. It ends at the first that fails.
 
-use iodyno_dialect::{DIALECTS, Request, native};
+use iodyno_dialect::{DIALECTS, Keep, Request, native};
 use iodyno_engine::world::World;
 use iodyno_history::History;
 use iodyno_model::{Diagnostic, Origin, Plan, Record, RunStart};
@@ -15,12 +15,12 @@ use crate::rerun;
 use crate::runs::{ended, one};
 
 /// What is run in turns.
-struct Turn {
-    name: String,
-    about: String,
-    plan: Plan,
+pub struct Turn {
+    pub name: String,
+    pub about: String,
+    pub plan: Plan,
     /// Where its relative paths begin.
-    folder: String,
+    pub folder: String,
 }
 
 /// Runs both in turns; the two sides, or the exit status of the run that failed.
@@ -31,6 +31,17 @@ pub fn sides(world: &mut World, words: &CompareArgs, arguments: &[String]) -> Re
     };
     let refused = |wrong| ended(Err(wrong));
     let turns = [turn(world, a).map_err(refused)?, turn(world, b).map_err(refused)?];
+    in_turns(world, turns, words.times, words.keep.clone().keep(), ("compare", arguments))
+}
+
+/// Runs two in turns for a command of that name; the two sides, or the exit status of the run that failed.
+pub fn in_turns(
+    world: &mut World,
+    turns: [Turn; 2],
+    times: u32,
+    keep: Keep,
+    (command, arguments): (&str, &[String]),
+) -> Result<Vec<ComparedRuns>, u8> {
     let mut sides: Vec<ComparedRuns> = turns
         .iter()
         .map(|turn| ComparedRuns {
@@ -42,19 +53,20 @@ pub fn sides(world: &mut World, words: &CompareArgs, arguments: &[String]) -> Re
     if turns[0].name == turns[1].name {
         sides[1].name.push_str(" (B)");
     }
-    let mut experiment = Experiment::new(world, "compare", arguments);
+    let mut experiment = Experiment::new(world, command, arguments);
     // Each turn is a run that can be compared again by itself.
-    (experiment.keep, experiment.asked.first) = (words.keep.clone().keep(), None);
-    for round in 0..words.times {
+    (experiment.keep, experiment.asked.first) = (keep, None);
+    for round in 0..times {
         for (turn, side) in turns.iter().zip(&mut sides) {
-            experiment::progress(&format!("{} {} of {}", side.name, round + 1, words.times));
+            experiment::progress(&format!("{} {} of {}", side.name, round + 1, times));
             side.runs.push(run(&mut experiment, turn, round)?);
         }
     }
     Ok(sides)
 }
 
-fn run(experiment: &mut Experiment<'_>, turn: &Turn, round: u32) -> Result<(RunStart, Record), u8> {
+/// Runs one of them once, with a seed of that round.
+pub fn run(experiment: &mut Experiment<'_>, turn: &Turn, round: u32) -> Result<(RunStart, Record), u8> {
     if let Err(error) = std::env::set_current_dir(&turn.folder) {
         let wrong = Diagnostic::error(&Origin::argument(&turn.folder), crate::loader::plain(&error));
         return Err(ended(Err(one(wrong))));
@@ -65,7 +77,7 @@ fn run(experiment: &mut Experiment<'_>, turn: &Turn, round: u32) -> Result<(RunS
 }
 
 /// What a word names: a plan file, a job file of fio, or a kept run.
-fn turn(world: &World, word: &str) -> Result<Turn, Vec<Diagnostic>> {
+pub fn turn(world: &World, word: &str) -> Result<Turn, Vec<Diagnostic>> {
     if !std::path::Path::new(word).is_file() {
         return kept(word).map_err(one);
     }

@@ -9,9 +9,11 @@ use iodyno_dialect::dashes;
 
 mod accelerators;
 mod archive;
+mod audit;
 mod bucket_target;
 mod cache_command;
 mod checkpoint;
+mod ci;
 mod command;
 mod compare;
 mod conversation;

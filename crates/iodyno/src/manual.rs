@@ -10,8 +10,10 @@ use iodyno_report::native::Native;
 use iodyno_report::paint::Paint;
 
 use crate::accelerators::AcceleratorsArgs;
+use crate::audit::AuditArgs;
 use crate::cache_command::CacheArgs;
 use crate::checkpoint::CheckpointArgs;
+use crate::ci::CiArgs;
 use crate::command::help_of;
 use crate::compare::CompareArgs;
 use crate::crash::CrashArgs;
@@ -141,6 +143,8 @@ fn own_help(world: &World, name: &str) -> Option<String> {
         "runs" => runs::RunsArgs::command(),
         "rerun" => rerun::RerunArgs::command(),
         "compare" => CompareArgs::command(),
+        "ci" => CiArgs::command(),
+        "audit" => AuditArgs::command(),
         "import" => runs::ImportArgs::command(),
         "record" => RecordArgs::command(),
         "trace" => TraceArgs::command(),

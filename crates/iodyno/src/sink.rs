@@ -13,6 +13,7 @@ use iodyno_model::{Diagnostic, Event, Origin};
 use iodyno_report::csv::{Csv, CsvFolder};
 use iodyno_report::hdr::HdrLog;
 use iodyno_report::html::Html;
+use iodyno_report::influx::Influx;
 use iodyno_report::issued_trace::IssuedTrace;
 use iodyno_report::json::Json;
 use iodyno_report::metrics::Metrics;
@@ -77,6 +78,7 @@ impl Sink {
             "html" => plain_file(path, Some(Box::new(Html::new()))),
             "record" => plain_file(path, Some(Box::new(IssuedTrace::new()))),
             "hdr" => plain_file(path, Some(Box::new(HdrLog::new()))),
+            "influx" => plain_file(path, Some(Box::new(Influx::new()))),
             #[cfg(feature = "xlsx")]
             "xlsx" => plain_file(path, Some(Box::new(iodyno_report::xlsx::Xlsx::new()))),
             #[cfg(not(feature = "xlsx"))]

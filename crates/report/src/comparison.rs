@@ -240,6 +240,21 @@ impl Comparison {
     }
 }
 
+/// What all of it comes to, in a sentence.
+pub fn verdict_of(comparison: &Comparison) -> String {
+    comparison.verdict()
+}
+
+/// The place and the cells of each figure: what, before, after, difference, interval, larger in, a word.
+pub fn columns(comparison: &Comparison) -> Vec<(String, [String; 7])> {
+    let place = |figure: &QuantityPair| match figure.phase == figure.job {
+        true => figure.phase.clone(),
+        false => format!("{} · {}", figure.phase, figure.job),
+    };
+    let cells = |figure| (place(figure), row(figure, comparison.margin_percent));
+    comparison.figures.iter().map(cells).collect()
+}
+
 /// Each phase and job, in their order.
 fn places(figures: &[QuantityPair]) -> Vec<(&String, &String)> {
     let mut places: Vec<(&String, &String)> = Vec::new();

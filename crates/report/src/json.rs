@@ -1,7 +1,7 @@
 //! The record as JSON, `iodyno.record/1`: everything the run knew, with rates and percentiles worked out.
 //!
 //! The format is [`iodyno_model::document`]'s; here it is filled in. Described in `docs/json.md`, and for programs in
-//! `docs/record.schema.json` ([`schema`]).
+//! `docs/schema/record-1.schema.json` ([`schema`]).
 
 use std::io;
 
@@ -18,7 +18,8 @@ use crate::number;
 use crate::shape::{self, Context};
 use crate::{Output, Reporter};
 
-pub use crate::schema::schema;
+pub use crate::schema::{published, schema};
+pub use crate::schema_check::follows;
 
 /// Percentiles that are worked out.
 const PERCENTS: [f64; 8] = [1.0, 10.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99];

@@ -19,9 +19,11 @@ pub mod hdr;
 pub mod health;
 pub mod history;
 pub mod html;
+pub mod influx;
 pub mod issued_trace;
 pub mod json;
 pub mod live;
+pub mod markdown;
 pub mod median_pass;
 pub mod metrics;
 pub mod native;
@@ -34,6 +36,7 @@ pub mod ranks;
 pub mod replay;
 mod requests;
 mod schema;
+mod schema_check;
 pub mod screen;
 pub mod shape;
 pub mod stability;
@@ -48,6 +51,8 @@ pub mod xls;
 #[cfg(feature = "xlsx")]
 pub mod xlsx;
 
+/// What a pasted result may hide, for the dialects that read it.
+pub use iodyno_truth::audit;
 use std::io::{self, Write};
 
 use iodyno_model::Event;

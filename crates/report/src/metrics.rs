@@ -443,4 +443,37 @@ mod tests {
             assert_eq!(lines.len(), count, "{text}");
         }
     }
+
+    /// The names that samples of a family have.
+    fn samples(name: &str, kind: &str) -> Vec<String> {
+        let ends: &[&str] = match kind {
+            "counter" => &["_total"],
+            "info" => &["_info"],
+            "summary" => &["", "_sum", "_count"],
+            _ => &[""],
+        };
+        ends.iter().map(|end| format!("{name}{end}")).collect()
+    }
+
+    #[test]
+    fn the_dashboard_shows_every_metric_and_no_other() {
+        let text = include_str!("../../../examples/grafana/iodyno.json");
+        let dashboard: serde_json::Value = serde_json::from_str(text).unwrap();
+        let known: Vec<String> = FAMILIES.iter().flat_map(|(name, kind, ..)| samples(name, kind)).collect();
+        let panels = dashboard["panels"].as_array().unwrap();
+        let queries: Vec<&str> = panels
+            .iter()
+            .flat_map(|panel| panel["targets"].as_array().unwrap())
+            .map(|target| target["expr"].as_str().unwrap())
+            .collect();
+        let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let words = queries.iter().flat_map(|query| query.split(|letter| !is_of_name(letter)));
+        let named: Vec<&str> = words.filter(|word| word.starts_with("iodyno_")).collect();
+        let unknown = named.iter().find(|name| known.iter().all(|known| known != *name));
+        assert_eq!(unknown, None, "the dashboard asks for what is not published");
+        let missing = FAMILIES.iter().find(|(name, kind, ..)| {
+            samples(name, kind).iter().all(|sample| !named.contains(&sample.as_str()))
+        });
+        assert_eq!(missing, None, "the dashboard leaves out a metric");
+    }
 }

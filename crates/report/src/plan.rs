@@ -4,6 +4,7 @@
 //! nothing, opens nothing and judges nothing; `explain` judges, but only from facts it is handed.
 
 mod amount;
+mod asked;
 mod exact;
 mod explain;
 mod job;
@@ -20,6 +21,7 @@ use iodyno_model::{
     Aging, Errand, Intent, Phase, Plan, Repeat, SharedKind, SharedObject, Sweep, Value, Watching,
 };
 
+pub use asked::asked;
 pub use explain::{Explainer, explain};
 
 use crate::device;

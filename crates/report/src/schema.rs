@@ -1,21 +1,40 @@
-//! The JSON schema of `iodyno.record/1`, made from the tables of the types that the format is made of.
+//! The JSON schemas of `iodyno.record/1` and of its parts that stand alone (a plan, a list of findings), made from the tables
+//! of the types that the formats are made of.
 //!
 //! Format: JSON Schema 2020-12. A field that older documents lack is not required; fields that are not known may come, as
 //! later versions add some.
 
 use iodyno_model::document::{RecordDocument, SCHEMA};
 use iodyno_model::reflect::{FieldForm, Reflect, TypeShape, TypeTable, Variant};
+use iodyno_model::{Finding, Plan};
 use serde_json::{Map, Value, json};
 
+/// The record's.
 pub fn schema() -> Value {
+    document(SCHEMA, RecordDocument::shape())
+}
+
+/// The schemas that are published, by the names of their files.
+pub fn published() -> Vec<(&'static str, Value)> {
+    vec![
+        ("record-1.schema.json", schema()),
+        ("plan-1.schema.json", document(PLAN, Plan::shape())),
+        ("findings-1.schema.json", document(FINDINGS, TypeShape::List(Finding::shape))),
+    ]
+}
+
+/// The plan of a record, and what `iodyno run` is told.
+const PLAN: &str = "iodyno.plan/1";
+/// The findings of a record.
+const FINDINGS: &str = "iodyno.findings/1";
+
+fn document(title: &str, shape: TypeShape) -> Value {
     let mut definitions = Map::new();
-    let root = of(RecordDocument::shape(), &mut definitions);
-    json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": SCHEMA,
-        "$ref": root["$ref"],
-        "$defs": definitions,
-    })
+    let mut root = of(shape, &mut definitions);
+    root["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    root["title"] = title.into();
+    root["$defs"] = definitions.into();
+    root
 }
 
 fn of(shape: TypeShape, definitions: &mut Map<String, Value>) -> Value {

@@ -193,9 +193,28 @@ fn json_is_golden_and_complete() {
 }
 
 #[test]
-fn the_published_schema_is_that_of_the_tables() {
-    let text = serde_json::to_string_pretty(&iodyno_report::json::schema()).unwrap() + "\n";
-    sample::golden("../docs", "record.schema.json", &text);
+fn records_and_their_parts_follow_the_published_schemas() {
+    let published = iodyno_report::json::published();
+    let schema = |start: &str| &published.iter().find(|(name, _)| name.starts_with(start)).unwrap().1;
+    let deep = sweep(vec![numbers(Parameter::Depth, &[1, 64])], &NVME);
+    for events in [mixed(), deep] {
+        let value: serde_json::Value = serde_json::from_str(&written(&mut Json::new(), &events)).unwrap();
+        for (name, part) in [("record", &value), ("plan", &value["plan"]), ("findings", &value["findings"])] {
+            assert_eq!(iodyno_report::json::follows(schema(name), part), Ok(()), "{name}");
+        }
+        let mut broken = value.clone();
+        broken["phases"][0]["jobs"][0]["lines"][0]["operations"] = "many".into();
+        let why = iodyno_report::json::follows(schema("record"), &broken).unwrap_err();
+        assert!(why.starts_with("/phases/0/jobs/0/lines/0/operations"), "{why}");
+    }
+}
+
+#[test]
+fn the_published_schemas_are_those_of_the_tables() {
+    for (name, schema) in iodyno_report::json::published() {
+        let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+        sample::golden("../docs/schema", name, &text);
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@
 use iodyno_model::{Finding, Intent, Plan, Record};
 
 pub mod amplification;
+pub mod audit;
 pub mod bursts;
 pub mod cache;
 pub mod cache_neighbours;

@@ -23,6 +23,9 @@ pub struct ExportArguments {
     /// Write the latencies as an HdrHistogram log
     #[arg(long, value_name = "FILE")]
     pub hdr: Option<String>,
+    /// Write the results in InfluxDB's line protocol
+    #[arg(long, value_name = "FILE")]
+    pub influx: Option<String>,
     /// Write OpenMetrics for Prometheus to this file during the run, or serve them at 127.0.0.1:PORT
     #[arg(long, value_name = "FILE")]
     pub metrics: Option<String>,
@@ -41,6 +44,7 @@ impl ExportArguments {
             ("live-web", self.live_web),
             ("xlsx", self.xlsx),
             ("hdr", self.hdr),
+            ("influx", self.influx),
             ("metrics", self.metrics),
             ("live", self.live.then(|| "-".into())),
         ];

@@ -80,3 +80,16 @@ fn a_message_names_the_line_of_its_word() {
     let texts: Vec<_> = wrong.iter().map(ToString::to_string).collect();
     assert!(texts.iter().any(|text| text.starts_with("error: job.toml:4: `seed = abc`")), "{texts:?}");
 }
+
+#[test]
+fn golden_plans_follow_the_published_schema() {
+    let published = iodyno_report::json::published();
+    let (_, schema) = published.iter().find(|(name, _)| name.starts_with("plan")).unwrap();
+    let folders = ["golden/native", "golden/native/explain", "examples"];
+    for path in folders.iter().flat_map(|folder| files(folder)) {
+        let plan = parse(&path).unwrap_or_else(|wrong| panic!("{}:\n{wrong}", path.display()));
+        let value = serde_json::to_value(&plan).unwrap();
+        let followed = iodyno_report::json::follows(schema, &value);
+        assert_eq!(followed, Ok(()), "{}", path.display());
+    }
+}
