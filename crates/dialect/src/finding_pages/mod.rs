@@ -57,8 +57,13 @@ pub fn list() -> String {
 /// The page of a finding for a screen of so many columns, with what to set in a tool's words.
 pub fn text(kind: FindingKind, translate: Translate, columns: usize) -> String {
     let mut text = plain(section(kind), columns);
-    let remedies: Vec<String> =
-        remedies(kind).filter_map(|remedy| advice::translated(remedy, translate)).collect();
+    // A tool may have the same words for several remedies.
+    let mut remedies: Vec<String> = Vec::new();
+    for words in self::remedies(kind).filter_map(|remedy| advice::translated(remedy, translate)) {
+        if !remedies.contains(&words) {
+            remedies.push(words);
+        }
+    }
     if !remedies.is_empty() {
         text.push_str("\nWhat to set:\n");
     }
@@ -137,6 +142,20 @@ mod tests {
         let is_narrow = |line: &str| line.starts_with("    ") || line.chars().count() <= 80;
         assert!(fio.lines().all(is_narrow), "{fio}");
         assert!(!fio.contains("##") && !fio.contains("**"));
+    }
+
+    #[test]
+    fn no_page_says_a_remedy_twice() {
+        for (tool, translate) in WORDINGS {
+            for kind in FindingKind::ALL {
+                let page = text(*kind, *translate, 10_000);
+                let mut said: Vec<&str> = page.lines().filter(|line| line.starts_with("- ")).collect();
+                let count = said.len();
+                said.sort_unstable();
+                said.dedup();
+                assert_eq!(said.len(), count, "{tool}: {}", kind.name());
+            }
+        }
     }
 
     #[test]

@@ -12,9 +12,12 @@ const DEVICE_CACHE_BYTES: u64 = 16 << 30;
 /// drives last for tens of seconds at their full rate.
 const BURST_SECONDS: f64 = 120.0;
 
+/// A check of what was asked.
+type Check = fn(&Asked, &[Claim]) -> Option<Possible>;
+
 /// All that hold for what was asked.
 pub fn check(asked: &Asked, claims: &[Claim]) -> Vec<Possible> {
-    let checks: [fn(&Asked, &[Claim]) -> Option<Possible>; 15] = [
+    let checks: [Check; 15] = [
         pretended,
         cached_reads,
         unflushed,

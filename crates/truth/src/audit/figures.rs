@@ -2,7 +2,7 @@
 
 use iodyno_model::{Remedy, units};
 
-use super::{Asked, Certainty, Claim, Possible, Way, pages};
+use super::{Asked, Certainty, Claim, Possible, Way};
 use Certainty::{Expected, Open, Proven};
 
 /// Samples beyond a percentile that make it worth telling, as in finding 6.
@@ -23,9 +23,12 @@ const SHALLOW_PERCENT: f64 = 50.0;
 /// frames of 1500 bytes and 99.1 % with 9000.
 const LINK_SHARE: std::ops::Range<f64> = 0.90..1.0;
 
+/// A check of one figure.
+type Check = fn(&Asked, &Claim) -> Option<Possible>;
+
 /// All that the figures show.
 pub fn check(asked: &Asked, claims: &[Claim]) -> Vec<Possible> {
-    let checks: [fn(&Asked, &Claim) -> Option<Possible>; 12] = [
+    let checks: [Check; 12] = [
         failed,
         of_cache,
         too_quick,
