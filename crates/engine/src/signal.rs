@@ -146,6 +146,13 @@ pub fn interruptions() -> (u32, i32) {
     (INTERRUPTIONS.load(SeqCst), LAST.load(SeqCst))
 }
 
+/// Forgets a terminal's Ctrl-C that came since there were so many interruptions: it was for the program that had the terminal.
+pub fn forget_interrupts(before: u32) {
+    if LAST.load(SeqCst) == libc::SIGINT {
+        INTERRUPTIONS.store(before, SeqCst);
+    }
+}
+
 /// Whether the user has asked for figures since the last call.
 pub fn was_asked() -> bool {
     ASKED.swap(0, SeqCst) > 0

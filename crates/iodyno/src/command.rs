@@ -44,6 +44,7 @@ use crate::sink;
 use crate::studio;
 use crate::terminal;
 use crate::trace;
+use crate::tui;
 use crate::tune;
 use crate::vector_search;
 use crate::whatif;
@@ -201,6 +202,7 @@ pub fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         "cache" => cache_command::answer(rest),
         "studio" => studio::answer(rest),
         "doctor" => doctor::answer(rest),
+        "tui" => tui::answer(rest),
         "engines" => lists::engines(rest),
         "devices" => lists::devices(rest),
         "dialects" => lists::dialects(rest),
@@ -453,6 +455,7 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
         ("studio", "design, run, watch and compare measurements in a browser"),
         ("doctor", "say what this machine lacks for measuring, and how to get it"),
         ("k8s", "print a Kubernetes manifest that runs a command in a cluster"),
+        ("tui", "plans, history and comparisons in the full screen"),
         ("engines", "list the engines and whether they are available here"),
         ("devices", "list the simulated devices that tools can run on"),
         ("dialects", "list the supported tools"),
@@ -514,7 +517,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Verify", &["posix", "s3check", "crash", "powerfail", "pjdfstest", "fstest"]),
     ("Compute", &["whatif"]),
     ("Traces", &["record", "replay", "trace"]),
-    ("History", &["runs", "report", "compare", "ci", "rerun", "import"]),
+    ("History", &["tui", "runs", "report", "compare", "ci", "rerun", "import"]),
     ("Understand", &["explain", "audit", "cache", "why"]),
     (
         "This program",

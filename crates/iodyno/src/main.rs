@@ -76,6 +76,7 @@ mod target_options;
 mod terminal;
 mod trace;
 mod trigger;
+mod tui;
 mod tune;
 mod vector_search;
 mod whatif;

@@ -198,7 +198,8 @@ fn told(history: &History, wanted: &RunFilter) -> Result<u8, Refusal> {
     Ok(print(&list(&entries.iter().map(row).collect::<Vec<_>>(), paint())))
 }
 
-fn row(entry: &Entry) -> RunSummary {
+/// A kept run as a list shows it.
+pub fn row(entry: &Entry) -> RunSummary {
     let result = match (entry.state, entry.headline.as_str()) {
         (State::Complete | State::Imported, headline) => headline.to_string(),
         (state, "") => state.name().into(),

@@ -36,6 +36,11 @@ pub fn is_redrawn() -> bool {
     is_watched() && !is_dumb()
 }
 
+/// Whether a person types at a terminal that moves its cursor, and sees what is printed.
+pub fn is_conversed() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal() && !is_dumb()
+}
+
 /// How standard output is painted.
 pub fn out_paint() -> Paint {
     paint(io::stdout())

@@ -46,6 +46,7 @@ pub mod tables;
 pub mod trace_fit;
 pub mod trace_statistics;
 mod training;
+pub mod tui;
 pub mod tuning;
 pub mod xls;
 #[cfg(feature = "xlsx")]

@@ -64,6 +64,8 @@ pub mod rogue;
 #[cfg(target_os = "linux")]
 pub mod sandbox;
 pub mod store;
+#[cfg(target_os = "linux")]
+pub mod terminal;
 pub mod wait;
 
 pub use case::{Case, Need, Outcome, run, run_waiting, trial, trials};

@@ -1,4 +1,4 @@
-//! The workspace's chores: `cargo xtask tidy | ci | bless | bench | against | dist | lies | same | fuzz | newer`.
+//! The workspace's chores: `cargo xtask tidy | ci | bless | bench | against | dist | lies | same | docs | fuzz | newer`.
 //!
 //! What a contributor types and what continuous integration runs is the same program, written in the same language
 //! as the rest, so that no shell script drifts away from it. It imports none of our crates: it judges them from
@@ -14,6 +14,7 @@ mod ci;
 mod crash;
 mod dist;
 mod dlio;
+mod docs;
 mod emulated;
 mod examples;
 mod faults;
@@ -53,6 +54,7 @@ usage: cargo xtask CHORE
   lies [N … | honest]          stages the known lies for real: caught or missed, honest twins silent or not
   same BEFORE [AFTER]          whether two builds say the same, over command lines of all dialects
   faults [N …]                 plants faults in a clone, one at a time: found, and by which test
+  docs                         the book as pages in target/book, by mdbook, which is installed into target for it
   fuzz NAME [SECONDS]          one parser under libFuzzer, from the seeds of its tests
   newer                        fetches a newer iperf3 and fio than the system's into target/newer, for the tests' matrix
 ";
@@ -72,6 +74,7 @@ fn main() -> ExitCode {
         Some("lies") => lies::chore(&root(), rest),
         Some("same") => same::chore(&root(), rest),
         Some("faults") => faults::chore(&root(), rest),
+        Some("docs") => docs::chore(&root(), rest),
         Some("fuzz") => fuzz::chore(&root(), rest),
         Some("newer") => newer::chore(&root()),
         Some("help" | "--help" | "-h") => {

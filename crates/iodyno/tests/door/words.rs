@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::FromRawFd;
 use std::process::{Command, Stdio};
 
 use testbed::sandbox::FullDisk;
@@ -129,23 +128,9 @@ fn near_misses() -> Outcome {
     Ok(())
 }
 
-/// A terminal of our own: the side that a person would look at, and the one that a program writes to.
-fn terminal() -> (File, File) {
-    // SAFETY: the calls take no pointers but the name's, which has the length that is said.
-    unsafe {
-        let master = libc::posix_openpt(libc::O_RDWR | libc::O_NOCTTY);
-        assert!(master >= 0 && libc::grantpt(master) == 0 && libc::unlockpt(master) == 0);
-        let mut name = [0; 64];
-        assert_eq!(libc::ptsname_r(master, name.as_mut_ptr(), name.len()), 0);
-        let slave = libc::open(name.as_ptr(), libc::O_RDWR | libc::O_NOCTTY);
-        assert!(slave >= 0);
-        (File::from_raw_fd(master), File::from_raw_fd(slave))
-    }
-}
-
 /// What a command writes to a terminal.
 fn seen(mut command: Command) -> String {
-    let (mut master, slave) = terminal();
+    let (mut master, slave) = testbed::terminal::pair();
     command.stdin(Stdio::null()).stdout(slave.try_clone().expect("a copy")).stderr(slave);
     let mut child = command.spawn().expect("the program");
     // The program's sides of the terminal are its own: with it goes the last of them.

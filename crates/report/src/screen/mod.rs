@@ -17,7 +17,7 @@ use crate::number;
 use crate::paint::Paint;
 use crate::{Output, Reporter};
 
-mod canvas;
+pub mod canvas;
 mod chart;
 mod columns;
 mod history;

@@ -8,6 +8,7 @@ mod anatomy;
 mod arrows;
 mod layers;
 mod length;
+mod links;
 mod names;
 mod papers;
 mod size;
@@ -90,6 +91,7 @@ impl Tree {
             testing::check(self),
             words::check(self),
             papers::check(self),
+            links::check(self),
             length::check(self, ALLOW_FILE),
             self.large.clone(),
         ]
