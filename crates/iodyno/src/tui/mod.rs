@@ -13,7 +13,7 @@ use iodyno_engine::signal;
 use iodyno_history::{Filter, PartFilter};
 use iodyno_model::{Diagnostic, Origin};
 use iodyno_report::history::RunSummary;
-use iodyno_report::tui::{Purpose, Tui, Wish};
+use iodyno_report::tui::{Purpose, Tui, TuiRequest};
 
 use crate::archive;
 use crate::command::EXPERIMENTS;
@@ -107,7 +107,7 @@ impl Driver {
             self.draw()?;
             // What the page lacks comes after what it has: it may take a moment.
             let wanted = self.tui.wants();
-            if wanted != Wish::Nothing {
+            if wanted != TuiRequest::Nothing {
                 self.fulfil(wanted)?;
                 self.draw()?;
             }
@@ -118,7 +118,7 @@ impl Driver {
                 continue;
             };
             let wish = self.tui.key(key);
-            if wish == Wish::Leave {
+            if wish == TuiRequest::Leave {
                 return Ok(());
             }
             self.fulfil(wish)?;
@@ -129,26 +129,26 @@ impl Driver {
         self.screen.write(&self.tui.frame())
     }
 
-    fn fulfil(&mut self, wish: Wish) -> io::Result<()> {
+    fn fulfil(&mut self, wish: TuiRequest) -> io::Result<()> {
         match wish {
-            Wish::Nothing | Wish::Leave => {}
-            Wish::Read(purpose, words) => {
+            TuiRequest::Nothing | TuiRequest::Leave => {}
+            TuiRequest::Read(purpose, words) => {
                 let text = self.text_of(purpose, &words);
                 self.tui.told(purpose, &format!("iodyno {}", words.join(" ")), &text);
             }
-            Wish::Change(words) => {
+            TuiRequest::Change(words) => {
                 let text = self.text_of(Purpose::Report, &words);
                 self.tui.notice(text.lines().next().unwrap_or_default());
                 self.tui.changed();
             }
-            Wish::List(text) => match listed(&text) {
+            TuiRequest::List(text) => match listed(&text) {
                 Ok(runs) => self.tui.listed(runs),
                 Err(wrong) => {
                     self.tui.listed(Vec::new());
                     self.tui.notice(&wrong.to_string());
                 }
             },
-            Wish::Run(words) => self.perform(&words)?,
+            TuiRequest::Run(words) => self.perform(&words)?,
         }
         Ok(())
     }

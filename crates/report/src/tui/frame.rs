@@ -1,7 +1,7 @@
 //! One frame: tabs, the page, and a line of keys.
 
 use super::prompt::joined;
-use super::{Page, Tui};
+use super::{Tui, TuiPage};
 use crate::screen::canvas::{Area, Canvas, Ink};
 
 /// Rows that are not the page's: tabs, a rule, what is told, keys.
@@ -28,10 +28,10 @@ pub fn draw(tui: &Tui, canvas: &mut Canvas) {
     let page = Area { row: 2, rows: all.rows - AROUND, ..all };
     match (&tui.over, tui.page) {
         (Some(over), _) => canvas.lines(page, &over.seen(page.rows)),
-        (None, Page::Plan) => plan(tui, canvas, page),
-        (None, Page::History) => history(tui, canvas, page),
-        (None, Page::Compare) => compare(tui, canvas, page),
-        (None, Page::Machine) => {
+        (None, TuiPage::Plan) => plan(tui, canvas, page),
+        (None, TuiPage::History) => history(tui, canvas, page),
+        (None, TuiPage::Compare) => compare(tui, canvas, page),
+        (None, TuiPage::Machine) => {
             if let Some(machine) = &tui.machine {
                 canvas.lines(page, &machine.seen(page.rows));
             }
@@ -47,7 +47,7 @@ pub fn draw(tui: &Tui, canvas: &mut Canvas) {
 
 fn tabs(tui: &Tui, canvas: &mut Canvas, all: Area) {
     let mut column = 1;
-    for (index, page) in Page::ALL.into_iter().enumerate() {
+    for (index, page) in TuiPage::ALL.into_iter().enumerate() {
         let chosen = page == tui.page;
         let text = if chosen {
             format!("[{} {}]", index + 1, page.name())
@@ -60,13 +60,13 @@ fn tabs(tui: &Tui, canvas: &mut Canvas, all: Area) {
     let rows = all.rows - AROUND;
     let (title, place) = match (&tui.over, tui.page) {
         (Some(over), _) => (over.title.clone(), over.place(rows)),
-        (None, Page::Compare) if tui.marked.len() > 1 => {
+        (None, TuiPage::Compare) if tui.marked.len() > 1 => {
             (tui.comparison.title.clone(), tui.comparison.place(rows))
         }
-        (None, Page::Machine) => {
+        (None, TuiPage::Machine) => {
             (String::new(), tui.machine.as_ref().map(|text| text.place(rows)).unwrap_or_default())
         }
-        (None, Page::History) => (searched(tui), marks(tui)),
+        (None, TuiPage::History) => (searched(tui), marks(tui)),
         (None, _) => (String::new(), String::new()),
     };
     let right = "iodyno";
@@ -178,13 +178,13 @@ fn keys(tui: &Tui) -> String {
     let text = match (&tui.prompt, &tui.over, tui.page) {
         (Some(_), _, _) => "Enter: do it   Escape: leave it",
         (None, Some(_), _) => "up down PageUp PageDown: move   Escape: close",
-        (None, None, Page::Plan) => {
+        (None, None, TuiPage::Plan) => {
             "Enter: run   e: change it first   PageDown: more text   :command   ?: keys   q: leave"
         }
-        (None, None, Page::History) => {
+        (None, None, TuiPage::History) => {
             "Enter: report  space: mark  c: compare  r: run again  t: tag  d: delete  /  ?  q"
         }
-        (None, None, Page::Compare | Page::Machine) => {
+        (None, None, TuiPage::Compare | TuiPage::Machine) => {
             "up down PageUp PageDown: move   1-4: pages   ?: keys   q: leave"
         }
     };

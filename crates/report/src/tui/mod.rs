@@ -1,7 +1,7 @@
 //! The full screen that is worked by keys: what can be run here, the history, comparisons, and what this machine is.
 //!
 //! ```text
-//!   key ──► [Tui::key] ──► [Wish]: what the program is to do ──► its answer ──► [Tui::told] ──► [frame] ──► bytes
+//!   key ──► [Tui::key] ──► [TuiRequest]: what the program is to do ──► its answer ──► [Tui::told] ──► [frame] ──► bytes
 //! ```
 //! It starts nothing, reads nothing and knows no clock: keys and answers go in, wishes and frames come out, so that a test can
 //! replay a session. Whoever drives it runs each wish as the command that a user would have typed.
@@ -15,7 +15,7 @@ mod pager;
 mod prompt;
 
 use pager::Pager;
-use prompt::{Prompt, PromptKind, Typed};
+use prompt::{Prompt, PromptKind, PromptOutcome};
 
 pub use crate::screen::canvas::{CLOSE, OPEN};
 pub use prompt::joined as command_line;
@@ -57,7 +57,7 @@ pub struct Offer {
 
 /// What the program is to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum TuiRequest {
     Nothing,
     Leave,
     /// A command that prints and changes nothing; the answer is its text.
@@ -85,29 +85,29 @@ pub enum Purpose {
 
 /// The pages, in the order of their tabs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Page {
+pub enum TuiPage {
     Plan,
     History,
     Compare,
     Machine,
 }
 
-impl Page {
-    const ALL: [Page; 4] = [Page::Plan, Page::History, Page::Compare, Page::Machine];
+impl TuiPage {
+    const ALL: [TuiPage; 4] = [TuiPage::Plan, TuiPage::History, TuiPage::Compare, TuiPage::Machine];
 
     fn name(self) -> &'static str {
         match self {
-            Page::Plan => "Plan",
-            Page::History => "History",
-            Page::Compare => "Compare",
-            Page::Machine => "Machine",
+            TuiPage::Plan => "Plan",
+            TuiPage::History => "History",
+            TuiPage::Compare => "Compare",
+            TuiPage::Machine => "Machine",
         }
     }
 }
 
 /// The state of the screen.
 pub struct Tui {
-    page: Page,
+    page: TuiPage,
     /// Columns and rows.
     size: (usize, usize),
     paint: Paint,
@@ -139,7 +139,7 @@ impl Tui {
     /// The first page, of what can be run.
     pub fn new(offers: Vec<Offer>, size: (u16, u16), paint: Paint) -> Self {
         let mut tui = Tui {
-            page: Page::Plan,
+            page: TuiPage::Plan,
             size: SMALLEST,
             paint,
             offers,
@@ -187,19 +187,25 @@ impl Tui {
     }
 
     /// What is to be fetched before the next key, so that the page is whole.
-    pub fn wants(&self) -> Wish {
+    pub fn wants(&self) -> TuiRequest {
         match self.page {
-            Page::Plan if self.explained != Some(self.offer) => self
-                .offers
-                .get(self.offer)
-                .map_or(Wish::Nothing, |offer| Wish::Read(Purpose::Explanation, offer.explain.clone())),
-            Page::History if !self.listed => Wish::List(self.searched.clone()),
-            Page::Compare if self.marked.len() > 1 && self.compared != self.marked => {
-                let runs = self.marked.iter().map(ToString::to_string);
-                Wish::Read(Purpose::Comparison, std::iter::once("compare".to_string()).chain(runs).collect())
+            TuiPage::Plan if self.explained != Some(self.offer) => {
+                self.offers.get(self.offer).map_or(TuiRequest::Nothing, |offer| {
+                    TuiRequest::Read(Purpose::Explanation, offer.explain.clone())
+                })
             }
-            Page::Machine if self.machine.is_none() => Wish::Read(Purpose::Machine, vec!["doctor".into()]),
-            _ => Wish::Nothing,
+            TuiPage::History if !self.listed => TuiRequest::List(self.searched.clone()),
+            TuiPage::Compare if self.marked.len() > 1 && self.compared != self.marked => {
+                let runs = self.marked.iter().map(ToString::to_string);
+                TuiRequest::Read(
+                    Purpose::Comparison,
+                    std::iter::once("compare".to_string()).chain(runs).collect(),
+                )
+            }
+            TuiPage::Machine if self.machine.is_none() => {
+                TuiRequest::Read(Purpose::Machine, vec!["doctor".into()])
+            }
+            _ => TuiRequest::Nothing,
         }
     }
 
@@ -234,10 +240,10 @@ impl Tui {
     }
 
     /// A key was pressed.
-    pub fn key(&mut self, key: Key) -> Wish {
+    pub fn key(&mut self, key: Key) -> TuiRequest {
         self.notice.clear();
         if key == Key::Leave {
-            return Wish::Leave;
+            return TuiRequest::Leave;
         }
         if let Some(prompt) = &mut self.prompt {
             let typed = prompt.key(key);
@@ -249,54 +255,54 @@ impl Tui {
                 Key::Escape | Key::Enter | Key::Letter('q') => self.over = None,
                 key => over.key(key, rows),
             }
-            return Wish::Nothing;
+            return TuiRequest::Nothing;
         }
         match key {
-            Key::Letter('q') => Wish::Leave,
+            Key::Letter('q') => TuiRequest::Leave,
             Key::Letter('?') => {
                 self.over = Some(Pager::of("Keys", HELP));
-                Wish::Nothing
+                TuiRequest::Nothing
             }
             Key::Letter(':') => self.ask(PromptKind::Command, ""),
             Key::Letter(digit @ '1'..='4') => self.turn_to(digit as usize - '1' as usize),
-            Key::Tab => self.turn_to((self.place() + 1) % Page::ALL.len()),
-            Key::BackTab => self.turn_to((self.place() + Page::ALL.len() - 1) % Page::ALL.len()),
+            Key::Tab => self.turn_to((self.place() + 1) % TuiPage::ALL.len()),
+            Key::BackTab => self.turn_to((self.place() + TuiPage::ALL.len() - 1) % TuiPage::ALL.len()),
             key => match self.page {
-                Page::Plan => self.plan_key(key),
-                Page::History => self.history_key(key),
-                Page::Compare => {
+                TuiPage::Plan => self.plan_key(key),
+                TuiPage::History => self.history_key(key),
+                TuiPage::Compare => {
                     self.comparison.key(key, rows);
-                    Wish::Nothing
+                    TuiRequest::Nothing
                 }
-                Page::Machine => {
+                TuiPage::Machine => {
                     if let Some(machine) = &mut self.machine {
                         machine.key(key, rows);
                     }
-                    Wish::Nothing
+                    TuiRequest::Nothing
                 }
             },
         }
     }
 
     fn place(&self) -> usize {
-        Page::ALL.iter().position(|page| *page == self.page).unwrap_or(0)
+        TuiPage::ALL.iter().position(|page| *page == self.page).unwrap_or(0)
     }
 
-    fn turn_to(&mut self, place: usize) -> Wish {
-        self.page = Page::ALL[place];
-        if self.page == Page::History {
+    fn turn_to(&mut self, place: usize) -> TuiRequest {
+        self.page = TuiPage::ALL[place];
+        if self.page == TuiPage::History {
             // Other programs add to it meanwhile.
             self.listed = false;
         }
-        Wish::Nothing
+        TuiRequest::Nothing
     }
 
-    fn ask(&mut self, kind: PromptKind, text: &str) -> Wish {
+    fn ask(&mut self, kind: PromptKind, text: &str) -> TuiRequest {
         self.prompt = Some(Prompt::new(kind, text));
-        Wish::Nothing
+        TuiRequest::Nothing
     }
 
-    fn plan_key(&mut self, key: Key) -> Wish {
+    fn plan_key(&mut self, key: Key) -> TuiRequest {
         let last = self.offers.len().saturating_sub(1);
         match key {
             Key::Up | Key::Letter('k') => self.offer = self.offer.saturating_sub(1),
@@ -309,8 +315,8 @@ impl Tui {
             }
             Key::Enter => {
                 let run = self.offers.get(self.offer);
-                return run.map_or(Wish::Nothing, |offer| {
-                    Wish::Run(offer.words.iter().chain(&offer.also).cloned().collect())
+                return run.map_or(TuiRequest::Nothing, |offer| {
+                    TuiRequest::Run(offer.words.iter().chain(&offer.also).cloned().collect())
                 });
             }
             Key::Letter('e') => {
@@ -320,10 +326,10 @@ impl Tui {
             }
             _ => {}
         }
-        Wish::Nothing
+        TuiRequest::Nothing
     }
 
-    fn history_key(&mut self, key: Key) -> Wish {
+    fn history_key(&mut self, key: Key) -> TuiRequest {
         let last = self.runs.len().saturating_sub(1);
         let step = frame::list_rows(self.size.1);
         let chosen = self.runs.get(self.run).map(|run| run.id);
@@ -349,63 +355,63 @@ impl Tui {
             (Key::Letter('c'), _) if self.marked.len() > 1 => return self.turn_to(2),
             (Key::Letter('c'), _) => self.notice = "mark at least two runs with the space bar first".into(),
             (Key::Enter, Some(id)) => {
-                return Wish::Read(
+                return TuiRequest::Read(
                     Purpose::Report,
                     ["runs", "show", &id.to_string()].map(String::from).to_vec(),
                 );
             }
             (Key::Letter('r'), Some(id)) => {
-                return Wish::Run(["rerun", &id.to_string(), "--live"].map(String::from).to_vec());
+                return TuiRequest::Run(["rerun", &id.to_string(), "--live"].map(String::from).to_vec());
             }
             (Key::Letter('t'), Some(id)) => return self.ask(PromptKind::Tag(id), ""),
             (Key::Letter('d'), Some(id)) => return self.ask(PromptKind::Delete(id), ""),
             _ => {}
         }
-        Wish::Nothing
+        TuiRequest::Nothing
     }
 
     /// What became of the line at the bottom.
-    fn answered(&mut self, typed: Typed) -> Wish {
-        if typed == Typed::More {
-            return Wish::Nothing;
+    fn answered(&mut self, typed: PromptOutcome) -> TuiRequest {
+        if typed == PromptOutcome::More {
+            return TuiRequest::Nothing;
         }
         let kind = self.prompt.take().map(|prompt| prompt.kind);
-        let (Typed::Text(text), Some(kind)) = (typed, kind) else { return Wish::Nothing };
+        let (PromptOutcome::Text(text), Some(kind)) = (typed, kind) else { return TuiRequest::Nothing };
         match kind {
             PromptKind::Command => {
                 let words = match prompt::words(&text) {
                     Ok(words) => words,
                     Err(wrong) => {
                         self.notice = wrong;
-                        return Wish::Nothing;
+                        return TuiRequest::Nothing;
                     }
                 };
                 match words.first().map(String::as_str) {
-                    None => Wish::Nothing,
+                    None => TuiRequest::Nothing,
                     Some("tui") => {
                         self.notice = "it is open already".into();
-                        Wish::Nothing
+                        TuiRequest::Nothing
                     }
-                    Some(_) => Wish::Run(words),
+                    Some(_) => TuiRequest::Run(words),
                 }
             }
             PromptKind::Search => {
                 (self.searched, self.listed) = (text, false);
-                Wish::Nothing
+                TuiRequest::Nothing
             }
             PromptKind::Tag(id) => {
                 let tags = text.split_whitespace().map(String::from);
                 let words: Vec<String> =
                     ["runs", "tag", &id.to_string()].map(String::from).into_iter().chain(tags).collect();
-                if words.len() > 3 { Wish::Change(words) } else { Wish::Nothing }
+                if words.len() > 3 { TuiRequest::Change(words) } else { TuiRequest::Nothing }
             }
             PromptKind::Delete(id) if ["y", "yes"].contains(&text.trim()) => {
                 self.marked.retain(|marked| *marked != id);
-                Wish::Change(["runs", "delete", &id.to_string()].map(String::from).to_vec())
+                TuiRequest::Change(["runs", "delete", &id.to_string()].map(String::from).to_vec())
             }
             PromptKind::Delete(_) => {
                 self.notice = "nothing was deleted".into();
-                Wish::Nothing
+                TuiRequest::Nothing
             }
         }
     }

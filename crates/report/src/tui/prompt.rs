@@ -19,7 +19,7 @@ pub struct Prompt {
 
 /// What became of a prompt by a key.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Typed {
+pub enum PromptOutcome {
     /// It goes on.
     More,
     Text(String),
@@ -32,15 +32,15 @@ impl Prompt {
         Prompt { kind, text: text.into() }
     }
 
-    pub fn key(&mut self, key: Key) -> Typed {
+    pub fn key(&mut self, key: Key) -> PromptOutcome {
         match key {
-            Key::Enter => return Typed::Text(std::mem::take(&mut self.text)),
-            Key::Escape => return Typed::Nothing,
+            Key::Enter => return PromptOutcome::Text(std::mem::take(&mut self.text)),
+            Key::Escape => return PromptOutcome::Nothing,
             Key::Backspace => drop(self.text.pop()),
             Key::Letter(letter) if !letter.is_control() => self.text.push(letter),
             _ => {}
         }
-        Typed::More
+        PromptOutcome::More
     }
 
     /// As it stands in the line.

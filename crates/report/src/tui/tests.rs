@@ -41,13 +41,13 @@ fn runs() -> Vec<RunSummary> {
 /// A session that is driven as the program drives it, with answers of our own.
 struct Session {
     tui: Tui,
-    wishes: Vec<Wish>,
+    wishes: Vec<TuiRequest>,
 }
 
 impl Session {
     fn new(size: (u16, u16)) -> Session {
         let mut session = Session { tui: Tui::new(offers(), size, Paint::PLAIN), wishes: Vec::new() };
-        session.answer(Wish::Nothing);
+        session.answer(TuiRequest::Nothing);
         session
     }
 
@@ -66,29 +66,29 @@ impl Session {
         self
     }
 
-    fn answer(&mut self, wish: Wish) {
+    fn answer(&mut self, wish: TuiRequest) {
         for wish in [wish, self.tui.wants()] {
             let title = |words: &[String]| format!("iodyno {}", words.join(" "));
             match &wish {
-                Wish::Nothing | Wish::Leave => {}
-                Wish::Read(purpose, words) => {
+                TuiRequest::Nothing | TuiRequest::Leave => {}
+                TuiRequest::Read(purpose, words) => {
                     let text: String = (1..=40).map(|line| format!("{} line {line}\n", words[0])).collect();
                     self.tui.told(*purpose, &title(words), &text);
                 }
-                Wish::Change(_) | Wish::Run(_) => self.tui.changed(),
-                Wish::List(text) => {
+                TuiRequest::Change(_) | TuiRequest::Run(_) => self.tui.changed(),
+                TuiRequest::List(text) => {
                     let found = runs().into_iter().filter(|run| run.command.contains(text.as_str()));
                     self.tui.listed(found.collect());
                 }
             }
-            if wish != Wish::Nothing {
+            if wish != TuiRequest::Nothing {
                 self.wishes.push(wish);
             }
         }
     }
 
-    fn last(&self) -> &Wish {
-        self.wishes.last().unwrap_or(&Wish::Nothing)
+    fn last(&self) -> &TuiRequest {
+        self.wishes.last().unwrap_or(&TuiRequest::Nothing)
     }
 
     fn frame(&self) -> String {
@@ -132,8 +132,12 @@ fn golden_session() {
 fn enter_runs_the_chosen_offer_with_its_live_screen() {
     let mut session = Session::new((80, 24));
     session.press(&[Key::Down, Key::Enter]);
-    assert!(session.wishes.contains(&Wish::Run(words("run nightly.toml --live"))), "{:?}", session.wishes);
-    assert_eq!(session.wishes.iter().filter(|wish| matches!(wish, Wish::Run(_))).count(), 1);
+    assert!(
+        session.wishes.contains(&TuiRequest::Run(words("run nightly.toml --live"))),
+        "{:?}",
+        session.wishes
+    );
+    assert_eq!(session.wishes.iter().filter(|wish| matches!(wish, TuiRequest::Run(_))).count(), 1);
 }
 
 #[test]
@@ -141,7 +145,7 @@ fn nothing_runs_by_moving_around() {
     let mut session = Session::new((80, 24));
     session.press(&[Key::Down, Key::Up, Key::PageDown, Key::Tab, Key::Tab, Key::Tab, Key::Tab, Key::BackTab]);
     assert!(
-        session.wishes.iter().all(|wish| matches!(wish, Wish::Read(..) | Wish::List(_))),
+        session.wishes.iter().all(|wish| matches!(wish, TuiRequest::Read(..) | TuiRequest::List(_))),
         "{:?}",
         session.wishes
     );
@@ -152,7 +156,7 @@ fn a_changed_command_line_keeps_its_quotes() {
     let mut session = Session::new((80, 24));
     session.letters("e --fail-if 'read.p99 > 5ms'").press(&[Key::Enter]);
     let run = session.wishes.iter().find_map(|wish| match wish {
-        Wish::Run(words) => Some(words.clone()),
+        TuiRequest::Run(words) => Some(words.clone()),
         _ => None,
     });
     assert_eq!(run.unwrap(), ["measure", ".", "--quick", "--fail-if", "read.p99 > 5ms"]);
@@ -168,11 +172,11 @@ fn a_changed_command_line_keeps_its_quotes() {
 fn marked_runs_are_compared_in_the_order_of_their_marks() {
     let mut session = Session::new((80, 24));
     session.letters("2").press(&[Key::Down]).letters(" ").press(&[Key::Home]).letters(" c");
-    assert_eq!(session.last(), &Wish::Read(Purpose::Comparison, words("compare 2 3")));
+    assert_eq!(session.last(), &TuiRequest::Read(Purpose::Comparison, words("compare 2 3")));
     // Nothing is compared twice, and a lost mark changes what is compared.
     session.letters("123");
     let count =
-        session.wishes.iter().filter(|wish| matches!(wish, Wish::Read(Purpose::Comparison, _))).count();
+        session.wishes.iter().filter(|wish| matches!(wish, TuiRequest::Read(Purpose::Comparison, _))).count();
     assert_eq!(count, 1);
     session.letters("2uc");
     assert!(session.frame().contains("mark at least two runs"), "{}", session.frame());
@@ -184,11 +188,15 @@ fn a_run_is_deleted_after_yes_only() {
     session.letters("2d").letters("n").press(&[Key::Enter]);
     assert!(session.frame().contains("nothing was deleted"));
     session.letters("d").press(&[Key::Enter]);
-    assert!(!session.wishes.iter().any(|wish| matches!(wish, Wish::Change(_))), "{:?}", session.wishes);
+    assert!(!session.wishes.iter().any(|wish| matches!(wish, TuiRequest::Change(_))), "{:?}", session.wishes);
     session.letters("dy").press(&[Key::Enter]);
-    assert!(session.wishes.contains(&Wish::Change(words("runs delete 3"))), "{:?}", session.wishes);
+    assert!(session.wishes.contains(&TuiRequest::Change(words("runs delete 3"))), "{:?}", session.wishes);
     session.letters("t nightly raid").press(&[Key::Enter]);
-    assert!(session.wishes.contains(&Wish::Change(words("runs tag 3 nightly raid"))), "{:?}", session.wishes);
+    assert!(
+        session.wishes.contains(&TuiRequest::Change(words("runs tag 3 nightly raid"))),
+        "{:?}",
+        session.wishes
+    );
 }
 
 #[test]
@@ -212,6 +220,6 @@ fn leaving_works_in_every_state() {
     for keys in ["", ":x", "2d", "?"] {
         let mut session = Session::new((80, 24));
         session.letters(keys);
-        assert_eq!(session.tui.key(Key::Leave), Wish::Leave, "{keys}");
+        assert_eq!(session.tui.key(Key::Leave), TuiRequest::Leave, "{keys}");
     }
 }
