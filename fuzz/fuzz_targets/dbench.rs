@@ -1,4 +1,4 @@
-//! Feeds the importer of traces `dbench`.
+//! Feeds the dialect `dbench`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| iodyno_fuzz::feed("dbench", input));

@@ -13,6 +13,7 @@ const FILES: &[(&str, &str, &[&str])] = &[
     ("fio", "job.fio", &["golden/fio/*.fio"]),
     ("fio", "--read_iolog=x --name=a --rw=read --filename=f --size=1m", &["golden/fio/*.log"]),
     ("filebench", "-f script.f", &["golden/filebench/*.f", "suites/filebench/*.f"]),
+    ("dbench", "-t 5 -c load.txt 2", &["suites/dbench/*.txt"]),
     ("iometer", "set.icf", &["golden/iometer/*.icf"]),
     ("vdbench", "-f set.parm", &["golden/vdbench/*.parm"]),
     ("diskspd", "-Xprofile.xml", &["golden/diskspd/*.xml"]),
@@ -95,6 +96,13 @@ const LINES: &[(&str, &[&str])] = &[
              show\nrun\nquit\n",
             "\nset buffering false\nset bias read -1\nset report terse\nload f\nset subdirectories 3\nrun out\n\
              help set\n?\n!ls\n",
+        ],
+    ),
+    (
+        "dbench",
+        &[
+            "-t 60 -c load -D DIR -sSFx -R 2.5 --clients-per-process 3 --no-resolve --fake-io 4",
+            "--run-once -c load --stat-check 1\nMkdir \"\\a\" NT_STATUS_OK\n0.5 ReadX 1 0 4096 4096 0x0\nSleep 5 NT_STATUS_OK\n",
         ],
     ),
     (

@@ -13,7 +13,7 @@ pub const TARGETS: &[(&str, &str)] = &[
     ("blktrace", "blktrace"),
     ("blkparse", "blkparse"),
     ("iolog", "fio"),
-    ("dbench", "dbench"),
+    ("load", "dbench"),
     ("dxt", "dxt"),
     ("nbw", "nbw"),
     ("strace", "strace"),
@@ -95,7 +95,7 @@ pub fn seeds(name: &str) -> Vec<Seed> {
             text("compat", "fio version 2 iolog\na add\na open\na wait 3 0\na read 0 9\na close\n".into()),
             text("fio1", example("fio1")),
         ],
-        "dbench" => vec![
+        "load" => vec![
             text("", include_str!("../../suites/dbench/short.txt").into()),
             text("strict", example("dbench")),
         ],

@@ -181,6 +181,7 @@ pub fn native(finding: Finding) -> Option<Finding> {
 pub const WORDINGS: &[(&str, crate::Translate)] = &[
     ("bonnie++", crate::bonnie::advice::translate),
     ("postmark", crate::postmark::advice::translate),
+    ("dbench", crate::dbench::advice::translate),
     ("dd", crate::dd::advice::translate),
     ("diskspd", crate::diskspd::advice::translate),
     ("elbencho", crate::elbencho::advice::translate),

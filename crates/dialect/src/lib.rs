@@ -14,6 +14,7 @@ mod conversation;
 pub mod conversations;
 mod dash;
 pub mod date;
+pub mod dbench;
 pub mod dd;
 pub mod diskspd;
 pub mod dlio;
@@ -593,6 +594,7 @@ pub const DIALECTS: &[Dialect] = &[
     mdtest::DIALECT,
     md_workbench::DIALECT,
     bonnie::DIALECT,
+    dbench::DIALECT,
     elbencho::DIALECT,
     io500::DIALECT,
     netperf::DIALECT,

@@ -103,6 +103,8 @@ pub struct EngineFacts {
     pub sweeps_prefixes: bool,
     /// Asks its store outside the loop: for leftovers, promises and directories. None: it is asked by another way, or not at all.
     pub client: Option<ConnectStore>,
+    /// Its operations are requests to a file server, and come from [served](iodyno_model::Replay::served) traces alone.
+    pub serves_requests: bool,
     /// It says when the answer to an operation begins ([`marks`](crate::engines::Live::marks)): a journal has its latency in
     /// two parts, until then and from then on.
     pub marks_answers: bool,
@@ -150,6 +152,7 @@ impl EngineFacts {
             writes_parts: false,
             sweeps_prefixes: false,
             client: None,
+            serves_requests: false,
             marks_answers: false,
             is_collective: false,
             takes_turns: false,

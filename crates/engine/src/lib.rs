@@ -45,6 +45,7 @@ pub mod preread;
 pub mod priorities;
 pub mod random;
 pub mod registry;
+pub mod request_file;
 #[cfg(target_os = "linux")]
 mod scsi;
 pub mod secrets;

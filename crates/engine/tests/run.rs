@@ -244,6 +244,7 @@ fn a_directory_that_was_there_is_neither_removed_nor_written_over() {
 const PECULIAR: &[&str] = &[
     "sg",
     "find",
+    "file_service",
     "falloc",
     "ftruncate",
     "filecreate",

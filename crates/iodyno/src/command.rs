@@ -498,6 +498,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "md-workbench",
             "bonnie++",
             "postmark",
+            "dbench",
             "elbencho",
             "io500",
             "iozone",

@@ -46,6 +46,9 @@ pub struct Replay {
     /// Whether targets are opened and closed where the trace opens and closes its files; else they are open throughout.
     #[reflect(default, phrase = "opened and closed as recorded")]
     pub opens: bool,
+    /// Whether each record is a client's request to a file server, which takes several calls and is timed as one (dbench).
+    #[reflect(default, phrase = "each record served as a request to a file server")]
+    pub served: bool,
     /// Verbs that are left out.
     #[reflect(default, phrase = "without {,}")]
     pub skip: Vec<Verb>,

@@ -19,6 +19,7 @@ pub mod format;
 pub mod import;
 mod record;
 pub mod replay;
+pub mod requests;
 mod source;
 pub mod statistics;
 mod table;

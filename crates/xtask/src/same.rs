@@ -184,6 +184,7 @@ mod tests {
             "dlio",
             "bonnie++",
             "postmark",
+            "dbench",
             "elbencho",
             "iozone",
             "filebench",

@@ -8,7 +8,7 @@ mod auth;
 mod client;
 pub mod command;
 pub mod import;
-mod json;
+pub(crate) mod json;
 mod lower;
 mod meter;
 pub mod options;

@@ -1,9 +1,10 @@
-//! dd, hdparm, bonnie++ and postmark: command lines become the plans, and events the texts, that `golden/dd`, `golden/hdparm`,
-//! `golden/bonnie` and `golden/postmark` hold.
+//! dd, hdparm, bonnie++, dbench and postmark: command lines become the plans, and events the texts, that `golden/dd`,
+//! `golden/hdparm`, `golden/bonnie`, `golden/dbench` and `golden/postmark` hold.
 //!
 //! `IODYNO_BLESS=1` rewrites the golden files and the pages that are generated from the option tables.
 
 mod bonnie;
+mod dbench;
 mod diskspd;
 mod postmark;
 mod texts;
@@ -56,7 +57,10 @@ fn plans(path: &str) {
 
 fn answer(command: &str) -> String {
     match request(command) {
-        Request::Run(run) => iodyno_report::plan::print(&run.plan),
+        Request::Run(run) => {
+            let told = run.messages.iter().map(|note| format!("{note}\n")).collect::<String>();
+            told + &iodyno_report::plan::print(&run.plan)
+        }
         Request::Print { out, status } => format!("status {status}, on standard output:\n{out}"),
         Request::Hosts(there) => format!("to {:?}\n", there.hosts),
         Request::Refuse { err, status } => {
@@ -77,6 +81,11 @@ fn golden_plans_of_dd() {
 #[test]
 fn golden_plans_of_bonnie() {
     plans("golden/bonnie/plans.txt");
+}
+
+#[test]
+fn golden_plans_of_dbench() {
+    plans("golden/dbench/plans.txt");
 }
 
 #[test]
@@ -101,6 +110,7 @@ fn golden_documents_are_generated() {
     golden("docs/netperf.md", &iodyno_dialect::netperf::options::document());
     golden("docs/postmark.md", &iodyno_dialect::postmark::options::document());
     golden("docs/bonnie.md", &iodyno_dialect::bonnie::options::document());
+    golden("docs/dbench.md", &iodyno_dialect::dbench::options::document());
     golden("docs/warp.md", &iodyno_dialect::warp::options::document());
     golden("docs/lies.md", &iodyno_dialect::finding_pages::document());
 }

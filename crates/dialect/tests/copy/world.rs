@@ -7,8 +7,14 @@ use iodyno_model::Machine;
 pub struct World;
 
 impl Loader for World {
-    fn read(&mut self, _path: &str) -> Result<Vec<u8>, String> {
-        Err("nothing is read here".into())
+    fn read(&mut self, path: &str) -> Result<Vec<u8>, String> {
+        match path {
+            "load.txt" => Ok(include_bytes!("../../../../suites/dbench/short.txt").to_vec()),
+            "odd.txt" => Ok(b"# odd\nClose 1 NT_STATUS_OK\nFrob 1 NT_STATUS_OK\nReadX 1 0\n".to_vec()),
+            "bad.txt" => Ok(b"Close 1 NT_STATUS_OK\nUnlink \"\\..\\x\" 1 NT_STATUS_OK\n".to_vec()),
+            "empty.txt" => Ok(Vec::new()),
+            _ => Err("nothing is read here".into()),
+        }
     }
     fn standard_input(&mut self) -> Result<Vec<u8>, String> {
         Err("nothing is read here".into())

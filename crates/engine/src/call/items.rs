@@ -143,11 +143,12 @@ pub fn create_flags(names: &Names, io: &Io) -> libc::c_int {
     if names.reuses {
         flags &= !libc::O_EXCL;
     }
-    let read_too = names.open_flags & libc::O_ACCMODE == libc::O_RDWR;
-    if io.flags & READ_BACK != 0 || read_too {
-        flags = flags & !libc::O_ACCMODE | libc::O_RDWR;
-    }
-    flags
+    // Joined, writing alone and reading with writing would be neither.
+    let mode = match names.open_flags & libc::O_ACCMODE {
+        libc::O_WRONLY if io.flags & READ_BACK == 0 => libc::O_WRONLY,
+        _ => libc::O_RDWR,
+    };
+    flags & !libc::O_ACCMODE | mode
 }
 
 /// Mode bits of what is made. An item that is closed again carries something else where a kept one says its own.
@@ -384,5 +385,21 @@ fn list(io: &Io, root: RawFd, names: &Names) -> i64 {
     match close(fd) {
         0 => entries,
         failure => failure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_item_is_made_to_write_alone_where_the_plan_says_so() {
+        let mode = |open_flags, flags| {
+            let names = Names { open_flags, ..Names::default() };
+            create_flags(&names, &Io { flags, ..Io::default() }) & libc::O_ACCMODE
+        };
+        assert_eq!(mode(libc::O_WRONLY, 0), libc::O_WRONLY);
+        assert_eq!(mode(libc::O_WRONLY, READ_BACK), libc::O_RDWR);
+        assert_eq!((mode(0, 0), mode(libc::O_RDWR, 0)), (libc::O_RDWR, libc::O_RDWR));
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use iodyno_model::{Aging, Diagnostic, Job, Origin, Plan, Repeat, TargetKind, WorkerKind, sweep};
+use iodyno_model::{Aging, Diagnostic, Job, Origin, Plan, Repeat, TargetKind, WorkerKind, Workload, sweep};
 
 mod buckets;
 mod combinations;
@@ -180,6 +180,13 @@ fn check_job(plan: &Plan, job: &Job, engines: &PlanEngines, wrong: &mut Vec<Diag
     }
     if let Err(failure) = (facts.available)() {
         wrong.push(failure.diagnostic(&job.origin, &format!("engine {}: ", facts.name)));
+    }
+    let served = matches!(&job.workload, Workload::Trace(trace) if trace.replay.served);
+    if served != facts.serves_requests {
+        let message = format!("job {}: requests to a file server, and the engine {}", job.name, facts.name);
+        wrong.push(Diagnostic::error(&job.origin, message).hint(
+            "engine = file_service serves requests, and a trace whose records are served has nothing else",
+        ));
     }
     buckets::check(plan, job, facts, wrong);
     wrong.extend((facts.check)(job));

@@ -347,6 +347,7 @@ impl PhaseContext {
         let (job, supply) = (&self.phase().jobs[index], Supply::default());
         if let Workload::Trace(trace) = &job.workload
             && trace.path.is_some()
+            && !trace.replay.served
         {
             let share = Share { worker: self.number(index, place), workers: self.parts[index].all };
             let (engine, ends) = (self.entries[index].facts, self.ends[index].as_ref());

@@ -24,6 +24,7 @@ pub mod dummy;
 pub mod exec;
 #[cfg(target_os = "linux")]
 pub mod falloc;
+pub mod file_service;
 pub mod find;
 pub mod ftruncate;
 pub mod hdf5;
@@ -102,6 +103,7 @@ macro_rules! for_each_engine {
             Synchronous<falloc::Falloc>,
             Synchronous<ftruncate::Ftruncate>,
             Synchronous<find::Find>,
+            Synchronous<file_service::FileService>,
             Synchronous<net::Net>,
             #[cfg(target_os = "linux")]
             Synchronous<net::Netsplice>,

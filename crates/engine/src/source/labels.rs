@@ -4,6 +4,8 @@
 
 use iodyno_model::{Action, Job, Script, Step, Verb, VerifyWhen, Workload};
 
+use iodyno_trace::requests::RequestKind;
+
 use crate::priorities;
 
 /// The label of reads that a source adds by itself to check what was written.
@@ -19,6 +21,9 @@ pub fn labels(job: &Job) -> Vec<(String, Verb)> {
         }
         Workload::Script(script) => labels.script(script),
         Workload::Cases(_) | Workload::Exercise(_) => {}
+        Workload::Trace(trace) if trace.replay.served => {
+            RequestKind::ALL.iter().for_each(|kind| labels.add(kind.label(), kind.verb()));
+        }
         Workload::Trace(trace) => trace.verbs().into_iter().for_each(|verb| labels.verb(verb)),
     }
     if let Some(verb) = job.finish.sync {

@@ -20,6 +20,7 @@ pub mod cache_requests;
 pub mod content;
 mod depth_search;
 pub mod drop_behind;
+pub mod file_requests;
 pub mod free_map;
 pub mod general_source;
 mod labels;
@@ -46,6 +47,7 @@ pub use labels::{VERIFY_LABEL, block_verb, label_of, labels};
 pub use shared::SharedObjects;
 
 use content::{Late, WorkerContent};
+use file_requests::FileRequests;
 use general_source::{Drawer, GeneralSource};
 use pattern::PatternSource;
 use replay::ReplaySource;
@@ -186,6 +188,7 @@ pub fn check(job: &Job) -> Result<(), Failure> {
             script::too_deep(job.depth.most)
         }
         Workload::Script(script) => script::compile::check(script),
+        Workload::Trace(trace) if trace.replay.served => file_requests::check(job, trace),
         Workload::Trace(trace) if trace.path.is_some() => check_replay(job, trace),
         Workload::Trace(trace) => trace::check(trace, job.depth.most),
         Workload::Cases(_) | Workload::Exercise(_) => Ok(()),
@@ -243,6 +246,7 @@ enum Work {
     Pattern(Box<PatternSource>, Box<WorkerContent>),
     Guided(Box<GeneralSource>),
     Replay(Box<ReplaySource>),
+    Served(Box<FileRequests>),
 }
 
 /// Blocks of one length that are read and written at their files' own positions, one like the other.
@@ -266,6 +270,9 @@ impl Source {
                 let source = script::ScriptSource::new(context, script)?;
                 Work::Guided(Box::new(GeneralSource::new(context, Drawer::Script(Box::new(source)))?))
             }
+            Workload::Trace(trace) if trace.replay.served => {
+                Work::Served(Box::new(FileRequests::new(context, trace)?))
+            }
             Workload::Trace(trace) if trace.path.is_some() => {
                 Work::Replay(Box::new(ReplaySource::new(context, trace)?))
             }
@@ -279,16 +286,16 @@ impl Source {
         };
         let listens = match &work {
             Work::Guided(guided) => guided.listens(),
-            work => matches!(work, Work::Replay(_)),
+            work => matches!(work, Work::Replay(_) | Work::Served(_)),
         };
         let whole = match &work {
             Work::Steady(steady) | Work::Filled(steady, _) => steady.left(),
             Work::Pattern(pattern, _) => pattern.left(),
             Work::Guided(guided) => guided.left(),
-            Work::Replay(_) => 0,
+            Work::Replay(_) | Work::Served(_) => 0,
         };
         let fills = match &work {
-            Work::Steady(_) => false,
+            Work::Steady(_) | Work::Served(_) => false,
             Work::Filled(..) => true,
             Work::Pattern(_, content) => !content.is_idle(),
             Work::Guided(guided) => guided.fills(),
@@ -360,6 +367,7 @@ impl Source {
             }
             Work::Guided(guided) => guided.next(now, slot, io),
             Work::Replay(replay) => replay.next(now, slot, io),
+            Work::Served(requests) => requests.next(now, io),
         }
     }
 
@@ -388,6 +396,7 @@ impl Source {
     fn done_with_others(&mut self, slot: Slot, io: &mut Io, result: i64, now: Tick) -> i64 {
         match &mut self.work {
             Work::Guided(guided) => guided.done(slot, io, result, now),
+            Work::Served(requests) => requests.done(io, result),
             _ => result,
         }
     }
@@ -442,7 +451,7 @@ impl Source {
             Work::Steady(steady) | Work::Filled(steady, _) => steady.set_left(0),
             Work::Pattern(pattern, _) => pattern.set_left(0),
             Work::Guided(guided) => guided.take_left(),
-            Work::Replay(_) => 0,
+            Work::Replay(_) | Work::Served(_) => 0,
         };
         *self.rest.insert(left)
     }
@@ -457,7 +466,7 @@ impl Source {
             Work::Steady(steady) | Work::Filled(steady, _) => _ = steady.set_left(left),
             Work::Pattern(pattern, _) => _ = pattern.set_left(left),
             Work::Guided(guided) => guided.set_left(left),
-            Work::Replay(_) => {}
+            Work::Replay(_) | Work::Served(_) => {}
         }
     }
 
@@ -468,7 +477,7 @@ impl Source {
             Work::Steady(steady) | Work::Filled(steady, _) => steady.repeat(),
             Work::Pattern(pattern, _) => pattern.repeat(),
             Work::Guided(guided) => guided.repeat(),
-            Work::Replay(_) => false,
+            Work::Replay(_) | Work::Served(_) => false,
         }
     }
 
@@ -564,6 +573,7 @@ impl Source {
         match &self.work {
             Work::Guided(guided) => guided.content().complaints(),
             Work::Replay(replay) => replay.content().complaints(),
+            Work::Served(requests) => requests.complaints(),
             _ => Vec::new(),
         }
     }

@@ -51,6 +51,8 @@ pub enum Count {
     BurstsLost,
     /// When the slowest of them was complete, µs since 1970.
     SlowestUnixUs,
+    /// Lines of a load that were gone through.
+    Lines,
 }
 
 /// Times that an engine counts by their length.
@@ -96,6 +98,7 @@ const NAMES: [&str; COUNTS + BINS] = [
     "bursts",
     "bursts_lost",
     "slowest_unix_us",
+    "lines",
     "reads_1",
     "reads_2",
     "reads_3",
@@ -108,9 +111,12 @@ const NAMES: [&str; COUNTS + BINS] = [
 
 /// Counters with a meaning of their own; behind them those of a stream's receives by their length. The first ones are always
 /// told, the others where something was counted.
-const COUNTS: usize = Count::SlowestUnixUs as usize + 1;
+const COUNTS: usize = Count::Lines as usize + 1;
 const TOLD: usize = Count::Copied as usize + 1;
 const BINS: usize = 8;
+/// What is told of a worker's counters: none, those that are always told, those alone that counted anything.
+const ALL_TOLD: u32 = 1;
+const FEW_TOLD: u32 = 2;
 
 /// The first ones are also reported as they were when the ramp ended.
 const RAMPED: usize = 8;
@@ -158,7 +164,12 @@ impl Counts {
 
     /// They are to be reported.
     pub fn begin(&self) {
-        self.used.store(1, Relaxed);
+        self.used.store(ALL_TOLD, Relaxed);
+    }
+
+    /// Those of them are to be reported that counted anything.
+    pub fn begin_few(&self) {
+        self.used.store(FEW_TOLD, Relaxed);
     }
 
     #[inline(always)]
@@ -190,18 +201,20 @@ impl Counts {
 
     /// All of them by name, where they are used.
     pub fn by_name(&self) -> Vec<(String, u64)> {
-        if self.used.load(Relaxed) == 0 {
-            return Vec::new();
-        }
+        let told = match self.used.load(Relaxed) {
+            0 => return Vec::new(),
+            FEW_TOLD => 0,
+            _ => TOLD,
+        };
         let all = NAMES.iter().zip(&self.cells);
         let counted =
-            |(index, (_, cell)): &(usize, (&&str, &AtomicU64))| *index < TOLD || cell.load(Relaxed) > 0;
+            |(index, (_, cell)): &(usize, (&&str, &AtomicU64))| *index < told || cell.load(Relaxed) > 0;
         let all = all
             .enumerate()
             .filter(counted)
             .map(|(_, known)| known)
             .map(|(name, cell)| (name.to_string(), cell.load(Relaxed)));
-        let ramp = NAMES.iter().zip(&self.ramp);
+        let ramp = NAMES.iter().zip(&self.ramp).take(told);
         all.chain(ramp.map(|(name, cell)| (format!("ramp_{name}"), cell.load(Relaxed)))).collect()
     }
 }

@@ -37,6 +37,7 @@ const STORAGE: &[(&str, &str, &[&str])] = &[
     ),
     ("bonnie++", "-u WHOEVER -d HERE -s 2 -r 0 -f -n 1 -z 7", ALSO),
     ("postmark", "HERE/f.postmark", ALSO),
+    ("dbench", "--run-once -c HERE/load.txt -D HERE 2", ALSO),
     ("elbencho", "-w -t 2 -s 1m -b 64k HERE/elbencho", ALSO),
     ("iozone", "-s 1m -r 64k -i 0 -f HERE/iozone", ALSO),
     ("iometer", "HERE/f.icf -r HERE/results.csv --map C:=HERE", ALSO),
@@ -107,6 +108,7 @@ pub fn furnish(home: &Path) -> std::io::Result<()> {
     let here = home.display();
     let icf = include_str!("../../../../golden/iometer/small.icf");
     std::fs::write(home.join("f.icf"), icf)?;
+    std::fs::write(home.join("load.txt"), include_str!("../../../../suites/dbench/short.txt"))?;
     let parameters = format!(
         "sd=sd1,lun={here}/vdbench,size=1m,threads=1\nwd=wd1,sd=sd1,xfersize=4k\n\
          rd=rd1,wd=wd1,iorate=max,elapsed=2,interval=1\n"

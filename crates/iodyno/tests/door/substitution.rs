@@ -34,9 +34,19 @@ const STORAGE: &[(&str, &str, Option<&str>)] = &[
     ("filebench", "-f HERE/f.f", Some("waits for the one before")),
     ("hdparm", "-t HERE/disk", None),
 ];
-/// Drop-ins that issue none.
-const OTHERS: &[&str] =
-    &["iostat", "iperf3", "iperf", "netperf", "netserver", "pjdfstest", "fstest", "warp", "dlio_benchmark"];
+/// Drop-ins that issue none, or whose operations are several calls of one engine.
+const OTHERS: &[&str] = &[
+    "dbench",
+    "iostat",
+    "iperf3",
+    "iperf",
+    "netperf",
+    "netserver",
+    "pjdfstest",
+    "fstest",
+    "warp",
+    "dlio_benchmark",
+];
 
 pub fn cases() -> Vec<Case> {
     let engine = |row: &'static (&str, &str, Option<&str>)| {

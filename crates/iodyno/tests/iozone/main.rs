@@ -1,4 +1,5 @@
-//! The whole program as iozone, bonnie++ and postmark: its columns, blocks and files are iozone's, and what it counts was done.
+//! The whole program as iozone, bonnie++, dbench and postmark: its columns, blocks and files are iozone's, and what it counts
+//! was done.
 //!
 //! Every case runs the built binary in a directory of its own; no speed is asserted.
 
@@ -11,6 +12,8 @@ mod beside;
 mod bonnie;
 #[cfg(target_os = "linux")]
 mod books;
+#[cfg(target_os = "linux")]
+mod dbench;
 #[cfg(target_os = "linux")]
 mod iometer;
 #[cfg(target_os = "linux")]
@@ -43,6 +46,7 @@ fn main() -> std::process::ExitCode {
         network::cases(),
         bonnie::cases(),
         postmark::cases(),
+        dbench::cases(),
     ];
     testbed::run(cases.into_iter().flatten().collect())
 }

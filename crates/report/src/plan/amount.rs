@@ -246,6 +246,9 @@ pub(crate) fn share(job: &Job, of: impl Fn(Verb) -> bool) -> f64 {
             verbs(&script.steps, &mut found);
             found.into_iter().filter(|verb| verb.kind() != Kind::Control).map(|verb| (verb, 1.0)).collect()
         }
+        Workload::Trace(trace) if trace.replay.served => {
+            trace.replay.facts.verbs.iter().map(|verb| (*verb, 1.0)).collect()
+        }
         Workload::Trace(trace) => {
             trace.entries.iter().map(|entry| (entry.verb, entry.bytes as f64)).collect()
         }

@@ -278,7 +278,7 @@ pub(crate) fn trace(plan: &Plan, job: &Job, trace: &Trace) -> Vec<String> {
         (replay.offset_divisor > 1, " offset_divisor"),
         (true, " align_bytes lengths_stay"),
         (replay.gap_speed_percent != 100, " gap_speed_percent"),
-        (true, " skip division opens certified"),
+        (true, " skip division opens certified served"),
     ];
     said.iter().filter(|(is, _)| *is).for_each(|(_, names)| settings += names);
     let settings = if trace.path.is_some() { phrases(replay, &settings) } else { Vec::new() };
