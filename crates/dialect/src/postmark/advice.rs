@@ -30,5 +30,5 @@ wording! {
         R::ReadTail => "look for who else uses the storage: postmark prints no latency",
     }
     general { remedies!(everywhere clocks errors flows) | R::ReserveProcessors | R::FlushBefore | R::CompareWorkers | R::TimeBatches }
-    unprinted { remedies!(percentiles schedules requests stores) }
+    unprinted { remedies!(percentiles schedules requests stores accelerators) }
 }
