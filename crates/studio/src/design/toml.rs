@@ -92,6 +92,9 @@ fn phase(design: &Design, known: &Specification, text: &mut String) -> Result<()
     Ok(())
 }
 
+/// How a value is said of the lines of one direction.
+type Saying<'a> = &'a dyn Fn(&[(&Line, f64)]) -> String;
+
 /// The lines about what is done and where.
 fn workload(known: &Specification) -> Result<String, Vec<Diagnostic>> {
     let refuse = |what: &str| {
@@ -117,7 +120,7 @@ fn workload(known: &Specification) -> Result<String, Vec<Diagnostic>> {
         (false, false) => return refuse("a specification whose lines have no share"),
     };
     let both =
-        |key: &str, say: &dyn Fn(&[(&Line, f64)]) -> String| match (reads.is_empty(), writes.is_empty()) {
+        |key: &str, say: Saying<'_>| match (reads.is_empty(), writes.is_empty()) {
             (false, false) if say(&reads) != say(&writes) => {
                 format!("{key} = {{ read = {}, write = {} }}\n", say(&reads), say(&writes))
             }
