@@ -217,11 +217,6 @@ impl Running {
         }
     }
 
-    /// Its report, once there is one.
-    pub fn report(&self) -> Option<PathBuf> {
-        self.state().report.clone()
-    }
-
     /// What happened from the line of a number on; waits a moment for it.
     pub fn since(&self, from: usize) -> Value {
         let mut state = self.state();
