@@ -51,7 +51,7 @@ impl Sandbox {
             shell.env_remove(name);
         }
         let output = Program::new(shell).outcome()?;
-        let told = format!("{}{}", output.stdout, output.stderr);
+        let told = format!("{}{}", output.out, output.err);
         if !output.status.success() {
             return Err(format!("{place}: a command did not end as the page says:\n{told}"));
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::contents::{Contents, stage};
 use super::external::{lines_of, write};
-use super::program::Program;
+use super::program::ProgramFile;
 use super::{Made, Release};
 
 /// Packs the content of a folder, owned by root, with the time of the commit, in order of names.
@@ -41,7 +41,7 @@ pub fn gzip(path: &Path) -> Result<(), String> {
 ///
 /// # Errors
 /// What could not be written.
-pub fn tarball(release: &Release, program: &Program, contents: &Contents) -> Made {
+pub fn tarball(release: &Release, program: &ProgramFile, contents: &Contents) -> Made {
     let name = format!("iodyno-{}-{}-linux-gnu", release.version, program.processor);
     let folder = stage(release, program, "tarball");
     contents.lay_out(release, &folder, &|path| Some(format!("{name}/{path}")))?;

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::archive::{gzip, tar};
-use super::contents::{Contents, Entry, permit, set_times, stage};
+use super::contents::{Contents, InstalledEntry, permit, set_times, stage};
 use super::elf::Processor;
 use super::external::{empty_folder, files, lines_of, read_bytes, sha256, write};
-use super::program::Program;
+use super::program::ProgramFile;
 use super::{Made, Release, Unmade};
 use crate::shell;
 
@@ -35,7 +35,7 @@ const CERTIFICATES: &str = "etc/ssl/certs/ca-certificates.crt";
 ///
 /// # Errors
 /// What could not be fetched (a skip), or written.
-pub fn make(release: &Release, program: &Program, contents: &Contents) -> Made {
+pub fn make(release: &Release, program: &ProgramFile, contents: &Contents) -> Made {
     let skipped = |why: String| Unmade::Skipped(format!("container for {}: {why}", program.processor));
     for needed in ["apt-get", "dpkg-deb"] {
         if shell::find(needed).is_none() {
@@ -66,7 +66,7 @@ pub fn make(release: &Release, program: &Program, contents: &Contents) -> Made {
 /// Tools answer to their names in the image: nobody else's are there.
 fn links(contents: &Contents, folder: &Path) -> Result<(), String> {
     for (path, entry) in &contents.entries {
-        let (Entry::Link(_), Some(tool)) = (entry, path.rsplit('/').next()) else { continue };
+        let (InstalledEntry::Link(_), Some(tool)) = (entry, path.rsplit('/').next()) else { continue };
         let link = folder.join("usr/bin").join(tool);
         std::os::unix::fs::symlink("iodyno", &link)
             .map_err(|error| format!("{}: {error}", link.display()))?;

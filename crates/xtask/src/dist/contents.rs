@@ -7,17 +7,17 @@ use super::bill::Bill;
 use super::external::{empty_folder, lines_of, read_bytes, write};
 use super::launchers::Texts;
 use super::licences;
-use super::program::Program;
+use super::program::ProgramFile;
 
 /// What an entry is.
-pub enum Entry {
+pub enum InstalledEntry {
     File { bytes: Vec<u8>, is_program: bool },
     Link(String),
 }
 
 /// Files below `/usr`, with paths relative to it, in order.
 pub struct Contents {
-    pub entries: Vec<(String, Entry)>,
+    pub entries: Vec<(String, InstalledEntry)>,
 }
 
 /// Where links of the tools' names lie: in no folder of a PATH, so that nothing is hidden until somebody asks for it.
@@ -35,11 +35,20 @@ impl Contents {
     ///
     /// # Errors
     /// A file that is missing from the source.
-    pub fn of(release: &Release, program: &Program, texts: &Texts, bill: &Bill) -> Result<Contents, String> {
-        let file =
-            |path: String, bytes: &[u8]| (path, Entry::File { bytes: bytes.to_vec(), is_program: false });
+    pub fn of(
+        release: &Release,
+        program: &ProgramFile,
+        texts: &Texts,
+        bill: &Bill,
+    ) -> Result<Contents, String> {
+        let file = |path: String, bytes: &[u8]| {
+            (path, InstalledEntry::File { bytes: bytes.to_vec(), is_program: false })
+        };
         let mut entries = vec![
-            ("bin/iodyno".to_string(), Entry::File { bytes: program.bytes.clone(), is_program: true }),
+            (
+                "bin/iodyno".to_string(),
+                InstalledEntry::File { bytes: program.bytes.clone(), is_program: true },
+            ),
             file(BASH.into(), &texts.bash),
             file(FISH.into(), &texts.fish),
             file(ZSH.into(), &texts.zsh),
@@ -50,7 +59,8 @@ impl Contents {
         }
         entries
             .push(file(format!("{DOCUMENTS}/{}", licences::NAME), licences::text(release, bill)?.as_bytes()));
-        let link = |tool: &String| (format!("{TOOLS}/{tool}"), Entry::Link("../../../bin/iodyno".into()));
+        let link =
+            |tool: &String| (format!("{TOOLS}/{tool}"), InstalledEntry::Link("../../../bin/iodyno".into()));
         entries.extend(texts.tools.iter().map(link));
         entries.sort_by(|one, other| one.0.cmp(&other.0));
         Ok(Contents { entries })
@@ -70,11 +80,11 @@ impl Contents {
         for (path, entry) in &self.entries {
             let Some(path) = place(path).map(|path| folder.join(path)) else { continue };
             match entry {
-                Entry::File { bytes, is_program } => {
+                InstalledEntry::File { bytes, is_program } => {
                     write(&path, bytes)?;
                     permit(&path, if *is_program { 0o755 } else { 0o644 })?;
                 }
-                Entry::Link(target) => link(target, &path)?,
+                InstalledEntry::Link(target) => link(target, &path)?,
             }
         }
         pack_pages(folder)?;
@@ -126,6 +136,6 @@ pub fn set_times(release: &Release, folder: &Path) -> Result<(), String> {
 }
 
 /// The folder where a kind of package is laid out.
-pub fn stage(release: &Release, program: &Program, kind: &str) -> PathBuf {
+pub fn stage(release: &Release, program: &ProgramFile, kind: &str) -> PathBuf {
     release.scratch.join(format!("stage-{}-{kind}", program.processor))
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::contents::{Contents, DOCUMENTS, ZSH, ZSH_DEBIAN, permit, set_times, stage};
 use super::external::{lines, read, write};
-use super::program::{GLIBC_MINOR, Program};
+use super::program::{GLIBC_MINOR, ProgramFile};
 use super::{Made, Release, Unmade};
 use crate::shell;
 
@@ -19,7 +19,7 @@ pub const UNLINK_TOOLS: &str = include_str!("unlink-tools.sh");
 ///
 /// # Errors
 /// There is no dpkg-deb (a skip), or what it said.
-pub fn make(release: &Release, program: &Program, contents: &Contents) -> Made {
+pub fn make(release: &Release, program: &ProgramFile, contents: &Contents) -> Made {
     if shell::find("dpkg-deb").is_none() {
         return Err(Unmade::Skipped(format!(".deb for {}: dpkg-deb is not installed", program.processor)));
     }
@@ -48,10 +48,10 @@ fn debian_place(path: &str) -> String {
     if path == ZSH { ZSH_DEBIAN.to_string() } else { path.to_string() }
 }
 
-fn control(release: &Release, program: &Program, contents: &Contents) -> String {
-    let length = |entry: &super::contents::Entry| match entry {
-        super::contents::Entry::File { bytes, .. } => bytes.len().div_ceil(1024),
-        super::contents::Entry::Link(_) => 1,
+fn control(release: &Release, program: &ProgramFile, contents: &Contents) -> String {
+    let length = |entry: &super::contents::InstalledEntry| match entry {
+        super::contents::InstalledEntry::File { bytes, .. } => bytes.len().div_ceil(1024),
+        super::contents::InstalledEntry::Link(_) => 1,
     };
     let installed: usize = contents.entries.iter().map(|(_, entry)| length(entry)).sum();
     format!(

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::Release;
 use super::external::{empty_folder, files, lines, read_bytes};
-use super::program::Program;
+use super::program::ProgramFile;
 
 /// Texts and names for packages.
 pub struct Texts {
@@ -24,7 +24,7 @@ pub struct Texts {
 ///
 /// # Errors
 /// None does, or it is of another version.
-pub fn texts(release: &Release, programs: &[Program]) -> Result<Texts, String> {
+pub fn texts(release: &Release, programs: &[ProgramFile]) -> Result<Texts, String> {
     let program = speaker(release, programs)?;
     let ask = |words: &[&str]| {
         let mut command = Command::new(&program);
@@ -59,7 +59,7 @@ fn names(folder: &Path) -> Result<Vec<String>, String> {
 }
 
 /// A program that runs here and has the version of the release.
-fn speaker(release: &Release, programs: &[Program]) -> Result<PathBuf, String> {
+fn speaker(release: &Release, programs: &[ProgramFile]) -> Result<PathBuf, String> {
     let built = release.root.join("target/debug/iodyno");
     let candidates = programs.iter().map(|program| &program.path).chain([&built]);
     let expected = format!("iodyno {}", release.version);

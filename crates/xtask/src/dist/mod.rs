@@ -37,7 +37,7 @@ const LARGEST_PROGRAM: u64 = 25 << 20;
 
 /// What is made of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum PackageKind {
     Wheel,
     Deb,
     Rpm,
@@ -45,18 +45,18 @@ enum Kind {
     Container,
 }
 
-impl Kind {
-    const ALL: [(Kind, &'static str); 5] = [
-        (Kind::Wheel, "wheel"),
-        (Kind::Deb, "deb"),
-        (Kind::Rpm, "rpm"),
-        (Kind::Tarball, "tarball"),
-        (Kind::Container, "container"),
+impl PackageKind {
+    const ALL: [(PackageKind, &'static str); 5] = [
+        (PackageKind::Wheel, "wheel"),
+        (PackageKind::Deb, "deb"),
+        (PackageKind::Rpm, "rpm"),
+        (PackageKind::Tarball, "tarball"),
+        (PackageKind::Container, "container"),
     ];
 
-    fn named(word: &str) -> Result<Kind, String> {
-        let names = || Kind::ALL.map(|(_, name)| name).join(", ");
-        Kind::ALL
+    fn named(word: &str) -> Result<PackageKind, String> {
+        let names = || PackageKind::ALL.map(|(_, name)| name).join(", ");
+        PackageKind::ALL
             .iter()
             .find(|(_, name)| *name == word)
             .map(|(kind, _)| *kind)
@@ -69,7 +69,7 @@ impl Kind {
 struct Options {
     processors: Vec<Processor>,
     programs: Vec<PathBuf>,
-    kinds: Vec<Kind>,
+    kinds: Vec<PackageKind>,
     into: Option<PathBuf>,
 }
 
@@ -84,7 +84,7 @@ impl Options {
                 "--program" => options.programs.push(PathBuf::from(value()?)),
                 "--into" => options.into = Some(PathBuf::from(value()?)),
                 "--only" => {
-                    let kinds = value()?.split(',').map(Kind::named).collect::<Result<Vec<_>, _>>()?;
+                    let kinds = value()?.split(',').map(PackageKind::named).collect::<Result<Vec<_>, _>>()?;
                     options.kinds.extend(kinds);
                 }
                 other => {
@@ -96,7 +96,7 @@ impl Options {
             return Err("dist: --program says its processor itself: leave out --target".into());
         }
         if options.kinds.is_empty() {
-            options.kinds = Kind::ALL.map(|(kind, _)| kind).to_vec();
+            options.kinds = PackageKind::ALL.map(|(kind, _)| kind).to_vec();
         }
         Ok(options)
     }
@@ -159,11 +159,11 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
         let contents = Contents::of(&release, program, &texts, &bill)?;
         for kind in &options.kinds {
             let made = match kind {
-                Kind::Wheel => wheel::make(&release, program, &bill),
-                Kind::Deb => deb::make(&release, program, &contents),
-                Kind::Rpm => rpm::make(&release, program, &contents),
-                Kind::Tarball => archive::tarball(&release, program, &contents),
-                Kind::Container => container::make(&release, program, &contents),
+                PackageKind::Wheel => wheel::make(&release, program, &bill),
+                PackageKind::Deb => deb::make(&release, program, &contents),
+                PackageKind::Rpm => rpm::make(&release, program, &contents),
+                PackageKind::Tarball => archive::tarball(&release, program, &contents),
+                PackageKind::Container => container::make(&release, program, &contents),
             };
             tally.hear(made);
         }
@@ -218,7 +218,7 @@ impl Tally {
         }
     }
 
-    fn judge_size(&mut self, program: &program::Program) {
+    fn judge_size(&mut self, program: &program::ProgramFile) {
         let (length, most) = (program.bytes.len() as u64, LARGEST_PROGRAM);
         if length <= most {
             println!(
@@ -265,7 +265,7 @@ mod tests {
     fn words_are_read_and_others_refused() {
         let options = parse(&["--target", "aarch64", "--only", "deb,wheel"]).expect("they are right");
         assert_eq!(options.processors, [Processor::Aarch64]);
-        assert_eq!(options.kinds, [Kind::Deb, Kind::Wheel]);
+        assert_eq!(options.kinds, [PackageKind::Deb, PackageKind::Wheel]);
         assert_eq!(parse(&[]).expect("nothing is all").kinds.len(), 5);
         assert!(parse(&["--only", "msi"]).unwrap_err().contains("wheel, deb, rpm, tarball, container"));
         assert!(parse(&["--target", "sparc"]).unwrap_err().contains("x86_64"));

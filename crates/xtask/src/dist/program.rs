@@ -23,18 +23,18 @@ const FEATURES: &str = "tls";
 const BUILD_LIMIT: Duration = Duration::from_secs(90 * 60);
 
 /// A program, and what it says of itself.
-pub struct Program {
+pub struct ProgramFile {
     pub path: PathBuf,
     pub processor: Processor,
     pub bytes: Vec<u8>,
 }
 
-impl Program {
+impl ProgramFile {
     /// Reads one.
     ///
     /// # Errors
     /// It is none for Linux on a known processor, or needs a newer glibc than packages promise.
-    pub fn read(path: &Path) -> Result<Program, String> {
+    pub fn read(path: &Path) -> Result<ProgramFile, String> {
         let place = |why: String| format!("{}: {why}", path.display());
         let path = std::path::absolute(path).map_err(|error| place(error.to_string()))?;
         let bytes = read_bytes(&path)?;
@@ -46,7 +46,7 @@ impl Program {
                 path.display()
             ));
         }
-        Ok(Program { path, processor, bytes })
+        Ok(ProgramFile { path, processor, bytes })
     }
 }
 
@@ -54,9 +54,13 @@ impl Program {
 ///
 /// # Errors
 /// What does not build, or is no program.
-pub fn of(release: &Release, processors: &[Processor], named: &[PathBuf]) -> Result<Vec<Program>, String> {
+pub fn of(
+    release: &Release,
+    processors: &[Processor],
+    named: &[PathBuf],
+) -> Result<Vec<ProgramFile>, String> {
     if !named.is_empty() {
-        return named.iter().map(|path| Program::read(path)).collect();
+        return named.iter().map(|path| ProgramFile::read(path)).collect();
     }
     let all = [Processor::X86_64, Processor::Aarch64];
     let wanted = if processors.is_empty() { &all[..] } else { processors };
@@ -73,7 +77,7 @@ pub fn build(
     processor: Processor,
     source: &Path,
     folder: &Path,
-) -> Result<Program, String> {
+) -> Result<ProgramFile, String> {
     let tools = tools(release)?;
     emulated::add_target(&processor.target())?;
     println!("building for {processor}; the first time takes some minutes");
@@ -97,7 +101,7 @@ pub fn build(
     }
     let built = folder.join(processor.target()).join(PROFILE).join("iodyno");
     println!("built in {:.0} s", ended.duration.as_secs_f64());
-    Program::read(&built)
+    ProgramFile::read(&built)
 }
 
 /// Paths that a program would otherwise have in its messages: the source's and the registry's.

@@ -2,10 +2,10 @@
 
 use std::process::Command;
 
-use super::contents::{Contents, Entry, stage};
+use super::contents::{Contents, InstalledEntry, stage};
 use super::deb::{HOMEPAGE, LINK_TOOLS, MAINTAINER, UNLINK_TOOLS};
 use super::external::{empty_folder, files, lines, write};
-use super::program::{GLIBC_MINOR, Program};
+use super::program::{GLIBC_MINOR, ProgramFile};
 use super::{Made, Release, Unmade};
 use crate::shell;
 
@@ -26,7 +26,7 @@ const FOLDERS: [&str; 9] = [
 ///
 /// # Errors
 /// There is no rpmbuild (a skip), or what it said.
-pub fn make(release: &Release, program: &Program, contents: &Contents) -> Made {
+pub fn make(release: &Release, program: &ProgramFile, contents: &Contents) -> Made {
     if shell::find("rpmbuild").is_none() {
         return Err(Unmade::Skipped(format!(".rpm for {}: rpmbuild is not installed", program.processor)));
     }
@@ -71,12 +71,12 @@ fn text(release: &Release, contents: &Contents) -> String {
         .entries
         .iter()
         .map(|(path, entry)| match entry {
-            Entry::File { is_program: true, .. } => format!("%attr(755, root, root) /usr/{path}\n"),
-            Entry::File { .. } if path.starts_with("share/man/") => {
+            InstalledEntry::File { is_program: true, .. } => format!("%attr(755, root, root) /usr/{path}\n"),
+            InstalledEntry::File { .. } if path.starts_with("share/man/") => {
                 format!("%attr(644, root, root) %doc /usr/{path}.gz\n")
             }
-            Entry::File { .. } => format!("%attr(644, root, root) /usr/{path}\n"),
-            Entry::Link(_) => format!("/usr/{path}\n"),
+            InstalledEntry::File { .. } => format!("%attr(644, root, root) /usr/{path}\n"),
+            InstalledEntry::Link(_) => format!("/usr/{path}\n"),
         })
         .collect();
     let shared: String = FOLDERS.iter().map(|folder| format!("%dir /usr/{folder}\n")).collect();

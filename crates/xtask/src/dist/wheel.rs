@@ -9,8 +9,8 @@ use std::path::Path;
 use super::bill::Bill;
 use super::elf::Processor;
 use super::external::{empty_folder, files, read, read_bytes, sha256, write};
-use super::program::{GLIBC_MINOR, Program};
-use super::zip::{Member, archive};
+use super::program::{GLIBC_MINOR, ProgramFile};
+use super::zip::{ZipMember, archive};
 use super::{Made, Release, licences};
 
 const MODULE: &str = "python/src/iodyno";
@@ -24,15 +24,15 @@ fn platform(processor: Processor) -> String {
 ///
 /// # Errors
 /// A file that is missing, or cannot be written.
-pub fn make(release: &Release, program: &Program, bill: &Bill) -> Made {
+pub fn make(release: &Release, program: &ProgramFile, bill: &Bill) -> Made {
     let scratch = release.scratch.join("wheel");
     empty_folder(&scratch)?;
     let name = format!("iodyno-{}", release.version);
     let tag = format!("py3-none-{}", platform(program.processor));
     let facts = format!("{name}.dist-info");
     let mut members = module(&release.root)?;
-    let plain = |path: String, bytes: Vec<u8>| Member { path, mode: 0o644, bytes };
-    members.push(Member {
+    let plain = |path: String, bytes: Vec<u8>| ZipMember { path, mode: 0o644, bytes };
+    members.push(ZipMember {
         path: format!("{name}.data/scripts/iodyno"),
         mode: 0o755,
         bytes: program.bytes.clone(),
@@ -53,12 +53,12 @@ pub fn make(release: &Release, program: &Program, bill: &Bill) -> Made {
 }
 
 /// The files of the module.
-fn module(root: &Path) -> Result<Vec<Member>, String> {
+fn module(root: &Path) -> Result<Vec<ZipMember>, String> {
     let folder = root.join(MODULE);
     let names = files(&folder)?;
     let member = |name: &String| {
         let bytes = read_bytes(&folder.join(name))?;
-        Ok(Member { path: format!("iodyno/{name}"), mode: 0o644, bytes })
+        Ok(ZipMember { path: format!("iodyno/{name}"), mode: 0o644, bytes })
     };
     names.iter().filter(|name| name.ends_with(".py") || *name == "py.typed").map(member).collect()
 }
@@ -103,7 +103,7 @@ fn metadata(release: &Release) -> Result<String, String> {
 }
 
 /// The list of all files with their checksums and lengths; of itself it has none.
-fn record(members: &[Member], facts: &str, scratch: &Path) -> Result<String, String> {
+fn record(members: &[ZipMember], facts: &str, scratch: &Path) -> Result<String, String> {
     let mut out = String::new();
     let hashed = scratch.join("hashed");
     for member in members {

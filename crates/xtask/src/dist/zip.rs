@@ -8,7 +8,7 @@ use std::path::Path;
 use super::external::{lines_of, read_bytes, write};
 
 /// A member: its path in the archive, its mode and its content.
-pub struct Member {
+pub struct ZipMember {
     pub path: String,
     pub mode: u32,
     pub bytes: Vec<u8>,
@@ -26,7 +26,7 @@ const FLAGS: u16 = 1 << 11;
 const GZIP_HEAD: usize = 10;
 const GZIP_TAIL: usize = 8;
 
-struct Packed {
+struct DeflatedBytes {
     bytes: Vec<u8>,
     checksum: u32,
     length: u32,
@@ -36,7 +36,7 @@ struct Packed {
 ///
 /// # Errors
 /// gzip failed, or a member is too large.
-pub fn archive(members: &[Member], scratch: &Path) -> Result<Vec<u8>, String> {
+pub fn archive(members: &[ZipMember], scratch: &Path) -> Result<Vec<u8>, String> {
     let (mut archive, mut directory) = (Vec::new(), Vec::new());
     for member in members {
         let packed = pack(&member.bytes, scratch)?;
@@ -69,7 +69,7 @@ pub fn archive(members: &[Member], scratch: &Path) -> Result<Vec<u8>, String> {
 }
 
 /// What both heads of a member share, from the version to the length of its name.
-fn head(member: &Member, packed: &Packed) -> Result<Vec<u8>, String> {
+fn head(member: &ZipMember, packed: &DeflatedBytes) -> Result<Vec<u8>, String> {
     let name = u16::try_from(member.path.len()).map_err(|_| format!("{}: too long a name", member.path))?;
     let mut head = Vec::new();
     for word in [VERSION, FLAGS, DEFLATED, 0, DATE] {
@@ -82,7 +82,7 @@ fn head(member: &Member, packed: &Packed) -> Result<Vec<u8>, String> {
     Ok(head)
 }
 
-fn pack(bytes: &[u8], scratch: &Path) -> Result<Packed, String> {
+fn pack(bytes: &[u8], scratch: &Path) -> Result<DeflatedBytes, String> {
     small(bytes.len())?;
     let (plain, zipped) = (scratch.join("member"), scratch.join("member.gz"));
     write(&plain, bytes)?;
@@ -90,14 +90,14 @@ fn pack(bytes: &[u8], scratch: &Path) -> Result<Packed, String> {
     unwrap_gzip(&read_bytes(&zipped)?)
 }
 
-fn unwrap_gzip(bytes: &[u8]) -> Result<Packed, String> {
+fn unwrap_gzip(bytes: &[u8]) -> Result<DeflatedBytes, String> {
     let has_head = bytes.starts_with(&[0x1f, 0x8b, 8, 0]) && bytes.len() >= GZIP_HEAD + GZIP_TAIL;
     if !has_head {
         return Err("gzip wrote a head with a name: is it GNU's?".into());
     }
     let (packed, tail) = bytes[GZIP_HEAD..].split_at(bytes.len() - GZIP_HEAD - GZIP_TAIL);
     let word = |at: usize| u32::from_le_bytes([tail[at], tail[at + 1], tail[at + 2], tail[at + 3]]);
-    Ok(Packed { bytes: packed.to_vec(), checksum: word(0), length: word(4) })
+    Ok(DeflatedBytes { bytes: packed.to_vec(), checksum: word(0), length: word(4) })
 }
 
 fn small(length: usize) -> Result<u32, String> {
@@ -123,7 +123,7 @@ mod tests {
     fn an_archive_has_its_members_their_modes_and_no_time() {
         let folder = tempfile::TempDir::new().expect("a folder");
         let member =
-            |path: &str, mode, bytes: &[u8]| Member { path: path.into(), mode, bytes: bytes.to_vec() };
+            |path: &str, mode, bytes: &[u8]| ZipMember { path: path.into(), mode, bytes: bytes.to_vec() };
         let members = [member("a/b.py", 0o644, b"text"), member("bin/p", 0o755, &[0; 5000])];
         let bytes = archive(&members, folder.path()).expect("gzip is here");
         assert_eq!(bytes, archive(&members, folder.path()).expect("again"), "the same to the byte");

@@ -62,13 +62,15 @@ impl Root {
 }
 
 /// What every file of a root is, but for what systems write as they run.
-const LIST: &str = "find / -xdev \\( -path /proc -o -path /sys -o -path /dev -o -path /tmp -o -path /var/log -o -path /var/cache \
-                    -o -path /var/lib/dpkg -o -path /var/lib/apt -o -path /root -o -path /trial.sh -o -path /run \\) -prune -o -printf '%p %y %l %m\\n' | sort";
+const LIST: &str = "find / -xdev \\( -path /proc -o -path /sys -o -path /dev -o -path /tmp -o -path /var/log \
+                    -o -path /var/cache \
+                    -o -path /var/lib/dpkg -o -path /var/lib/apt -o -path ~ -o -path /trial.sh -o -path /run \\) \
+                    -prune -o -printf '%p %y %l %m\\n' | sort";
 
 /// A user's session with the program: it measures, says what the machine lacks, is completed and has its pages.
 const SESSION: &str = r#"
-mkdir -p /root/place
-iodyno measure --quick --no-save /root/place
+mkdir -p ~/place
+iodyno measure --quick --no-save ~/place
 echo "measured: $?"
 iodyno doctor || test $? = 1
 echo "doctor: done"
@@ -132,7 +134,8 @@ pub fn names(trial: &Trial) -> Tried {
         r#"
 original() { # a package of somebody else with a program of that name
     mkdir -p "/tmp/$1/DEBIAN" "/tmp/$1/usr/bin"
-    printf 'Package: %s-original\nVersion: 1\nArchitecture: all\nMaintainer: n <n@invalid>\nDescription: d\n' "$1" > "/tmp/$1/DEBIAN/control"
+    printf 'Package: %s-original\nVersion: 1\nArchitecture: all\nMaintainer: n <n@invalid>\nDescription: d\n' "$1" \
+        > "/tmp/$1/DEBIAN/control"
     printf '#!/bin/sh\necho original %s\n' "$1" > "/tmp/$1/usr/bin/$1"; chmod 755 "/tmp/$1/usr/bin/$1"
     dpkg-deb -b "/tmp/$1" "/tmp/$1-original.pkg"; dpkg -i "/tmp/$1-original.pkg"
 }
