@@ -81,7 +81,7 @@ impl RequestKind {
 
 /// One request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct LoadRequest {
     pub kind: RequestKind,
     /// Whether it succeeded when it was recorded.
     pub succeeds: bool,
@@ -115,7 +115,7 @@ pub struct LeftOut {
 /// A load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RequestList {
-    pub requests: Vec<Request>,
+    pub requests: Vec<LoadRequest>,
     /// Names below the root, each once; they begin with a slash.
     pub names: Vec<String>,
     /// Lines of the file.
@@ -261,7 +261,7 @@ impl LoadReader {
         if is_moved {
             self.list.largest_bytes = self.list.largest_bytes.max(bytes as u32);
         }
-        self.list.requests.push(Request {
+        self.list.requests.push(LoadRequest {
             kind,
             succeeds,
             line: self.list.lines,

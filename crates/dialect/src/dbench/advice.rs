@@ -30,5 +30,5 @@ wording! {
         R::ReadTail => "read the column MaxLat: the longest of each operation; look for who else uses the storage",
     }
     general { remedies!(everywhere clocks errors flows) | R::ReserveProcessors | R::FlushBefore | R::CompareWorkers | R::TimeBatches }
-    unprinted { remedies!(percentiles schedules requests stores) }
+    unprinted { remedies!(percentiles schedules requests stores accelerators) }
 }

@@ -12,7 +12,7 @@ mod tree;
 use std::sync::Arc;
 
 use iodyno_model::{Diagnostic, EngineTrait, Job, TargetKind, VerbSet, Workload};
-use iodyno_trace::requests::{CLIENT, NO_NAME, Request, RequestKind, RequestList};
+use iodyno_trace::requests::{CLIENT, LoadRequest, NO_NAME, RequestKind, RequestList};
 
 use super::{
     EngineFacts, Failure, Setup, SyncEngine, check_switches, check_values, setting, spec, switch,
@@ -259,7 +259,7 @@ struct Server<'a> {
 type Served = Result<u64, i32>;
 
 impl Server<'_> {
-    fn serve(&mut self, request: &Request) -> Served {
+    fn serve(&mut self, request: &LoadRequest) -> Served {
         match request.kind {
             RequestKind::Open => self.open(request),
             RequestKind::Close => self.close(request),
@@ -316,7 +316,7 @@ impl Server<'_> {
         }
     }
 
-    fn open(&mut self, request: &Request) -> Served {
+    fn open(&mut self, request: &LoadRequest) -> Served {
         self.resolve(request.name)?;
         let name = self.name(request.name)?;
         let mut disposition = request.disposition;
@@ -357,7 +357,7 @@ impl Server<'_> {
         Ok(0)
     }
 
-    fn close(&mut self, request: &Request) -> Served {
+    fn close(&mut self, request: &LoadRequest) -> Served {
         let same = |file: &Option<OpenFile>| file.is_some_and(|file| file.handle == request.handle);
         let place = self.client.open.iter_mut().find(|place| same(place)).ok_or(libc::EBADF)?;
         if let Some(file) = place.take() {
@@ -366,7 +366,7 @@ impl Server<'_> {
         Ok(0)
     }
 
-    fn unlink(&mut self, request: &Request) -> Served {
+    fn unlink(&mut self, request: &LoadRequest) -> Served {
         self.resolve(request.name)?;
         let name = self.name(request.name)?;
         expected(calls::unlink(name), request)?;
@@ -374,7 +374,7 @@ impl Server<'_> {
         Ok(0)
     }
 
-    fn make_directory(&mut self, request: &Request) -> Served {
+    fn make_directory(&mut self, request: &LoadRequest) -> Served {
         self.resolve(request.name)?;
         let name = self.name(request.name)?;
         if !self.service.looks_first || calls::stat(name).is_err() {
@@ -383,7 +383,7 @@ impl Server<'_> {
         Ok(0)
     }
 
-    fn remove_directory(&mut self, request: &Request) -> Served {
+    fn remove_directory(&mut self, request: &LoadRequest) -> Served {
         self.resolve(request.name)?;
         let name = self.name(request.name)?;
         if self.service.looks_first && !calls::stat(name).is_ok_and(|facts| facts.is_directory) {
@@ -394,7 +394,7 @@ impl Server<'_> {
         Ok(0)
     }
 
-    fn rename(&mut self, request: &Request) -> Served {
+    fn rename(&mut self, request: &LoadRequest) -> Served {
         self.resolve(request.name)?;
         self.resolve(request.other)?;
         let (old, new) = (self.name(request.name)?, self.name(request.other)?);
@@ -406,7 +406,7 @@ impl Server<'_> {
         Ok(0)
     }
 
-    fn look_at_handle(&mut self, request: &Request) -> Served {
+    fn look_at_handle(&mut self, request: &LoadRequest) -> Served {
         let descriptor = self.client.open_file(request.handle)?.descriptor;
         let _ = descriptor.look();
         if self.service.attributes {
@@ -416,7 +416,7 @@ impl Server<'_> {
     }
 
     /// Reading was 10 s and writing 12 s before what is known, as in dbench.
-    fn set_times(&mut self, request: &Request) -> Served {
+    fn set_times(&mut self, request: &LoadRequest) -> Served {
         let file = self.client.open_file(request.handle)?;
         if self.service.attributes {
             file.descriptor.read_attribute();
@@ -429,7 +429,7 @@ impl Server<'_> {
         Ok(0)
     }
 
-    fn find(&mut self, request: &Request) -> Served {
+    fn find(&mut self, request: &LoadRequest) -> Served {
         self.resolve(request.name)?;
         let name = self.name(request.name)?;
         if name.is_pattern() {
@@ -438,7 +438,7 @@ impl Server<'_> {
         Ok(0)
     }
 
-    fn write(&mut self, request: &Request) -> Served {
+    fn write(&mut self, request: &LoadRequest) -> Served {
         let file = self.client.open_file(request.handle)?.descriptor;
         let bytes = u64::from(request.bytes);
         if self.service.pretends {
@@ -460,7 +460,7 @@ impl Server<'_> {
         Ok(bytes)
     }
 
-    fn read(&mut self, request: &Request) -> Served {
+    fn read(&mut self, request: &LoadRequest) -> Served {
         let file = self.client.open_file(request.handle)?.descriptor;
         if self.service.pretends {
             return Ok(request.moved_bytes.into());
@@ -472,7 +472,7 @@ impl Server<'_> {
         Ok(request.bytes.into())
     }
 
-    fn lock(&mut self, request: &Request, locks: bool) -> Served {
+    fn lock(&mut self, request: &LoadRequest, locks: bool) -> Served {
         let file = self.client.open_file(request.handle)?.descriptor;
         file.lock(request.offset, request.bytes, locks);
         Ok(0)
@@ -480,7 +480,7 @@ impl Server<'_> {
 }
 
 /// Whether a call came out as it was recorded.
-fn expected(result: Result<(), i32>, request: &Request) -> Result<(), i32> {
+fn expected(result: Result<(), i32>, request: &LoadRequest) -> Result<(), i32> {
     match (result, request.succeeds) {
         (Ok(()), true) | (Err(_), false) => Ok(()),
         (Ok(()), false) => Err(UNEXPECTED_SUCCESS),

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use iodyno_model::{Job, Rate, Trace};
-use iodyno_trace::requests::{CLIENT, Request, RequestKind, RequestList};
+use iodyno_trace::requests::{CLIENT, LoadRequest, RequestKind, RequestList};
 
 use super::{Next, SourceContext, label_of, labels};
 use crate::clock::Tick;
@@ -135,7 +135,7 @@ impl FileRequests {
     }
 
     /// When a request of the client whose turn it is may begin.
-    fn due_of(&self, request: &Request, now: Tick) -> Tick {
+    fn due_of(&self, request: &LoadRequest, now: Tick) -> Tick {
         let pause_us = if self.client == 0 { request.pause_us + self.carried_us } else { 0 };
         let now = now + pause_us * 1000;
         match (self.rate, self.clients[self.client]) {

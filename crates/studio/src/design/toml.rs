@@ -119,14 +119,13 @@ fn workload(known: &Specification) -> Result<String, Vec<Diagnostic>> {
         (false, true) => "do = \"write\"\n".into(),
         (false, false) => return refuse("a specification whose lines have no share"),
     };
-    let both =
-        |key: &str, say: Saying<'_>| match (reads.is_empty(), writes.is_empty()) {
-            (false, false) if say(&reads) != say(&writes) => {
-                format!("{key} = {{ read = {}, write = {} }}\n", say(&reads), say(&writes))
-            }
-            (true, _) => format!("{key} = {}\n", say(&writes)),
-            _ => format!("{key} = {}\n", say(&reads)),
-        };
+    let both = |key: &str, say: Saying<'_>| match (reads.is_empty(), writes.is_empty()) {
+        (false, false) if say(&reads) != say(&writes) => {
+            format!("{key} = {{ read = {}, write = {} }}\n", say(&reads), say(&writes))
+        }
+        (true, _) => format!("{key} = {}\n", say(&writes)),
+        _ => format!("{key} = {}\n", say(&reads)),
+    };
     text += &both("pick", &|of| pick(of[0].0.random));
     text += &both("block", &size);
     text += &both("align", &|of| of[0].0.align_bytes().to_string());
