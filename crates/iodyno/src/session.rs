@@ -416,7 +416,14 @@ mod tests {
     fn a_hint_names_what_the_command_takes() {
         let hint = |native: bool| {
             let asked = TypedCommand { native, ..TypedCommand::default() };
-            let policy = OutputPolicy { original: false, findings: None, asked, quiet: false, device: None };
+            let policy = OutputPolicy {
+                original: false,
+                findings: None,
+                asked,
+                quiet: false,
+                device: None,
+                stays: false,
+            };
             let wrong = Diagnostic::error(&Origin::Default, "it carries ext4");
             policy.worded(wrong.hint("if that is meant: --destroy /dev/x")).hint.unwrap_or_default()
         };

@@ -252,7 +252,7 @@ fn obstacle(plan: &Plan, job: &Job, parameter: Parameter) -> Option<&'static str
 
 /// Whether a trace works on the item that it opened last.
 fn opens_items(trace: &Trace) -> bool {
-    trace.entries.iter().any(|entry| matches!(entry.verb, Verb::Open | Verb::Create))
+    trace.entries.iter().any(|entry| !entry.verb.moves_data())
 }
 
 fn depth(text: &str) -> Result<u64, String> {

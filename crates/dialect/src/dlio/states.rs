@@ -313,7 +313,7 @@ impl DlioJudge<'_> {
             (true, 0) => processes.div_ceil(group),
             (true, data) => data,
         };
-        if !is_subset && (data == 0 || processes % group != 0) {
+        if !is_subset && (data == 0 || !processes.is_multiple_of(group)) {
             let what = format!(
                 "{processes} processes are no multiple of tensor {tensor} times pipeline {pipeline}, {group}"
             );

@@ -170,8 +170,8 @@ fn golden_plans_of_states() {
             "1",
         ),
     ] {
-        let mut world = World::default();
-        world.also = vec![("threads".into(), threads.into()), ("scale".into(), "0.001".into())];
+        let also = vec![("threads".into(), threads.into()), ("scale".into(), "0.001".into())];
+        let mut world = World { also, ..World::default() };
         found += &format!("$ threads={threads},scale=0.001 dlio {line}\n{}\n", printed(line, &mut world));
     }
     golden("golden/dlio/states.txt", &found);

@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn nothing_is_overwritten_and_nothing_is_kept_twice() {
         let folder = tempfile::tempdir().unwrap();
-        let keep = |text: &str| super::keep(folder.path(), "mix", "icf", text.as_bytes()).unwrap();
+        let keep = |text: &str| keep(folder.path(), "mix", "icf", text.as_bytes()).unwrap();
         let names = ["one", "two", "one", "two"].map(|text| keep(text).file_name().unwrap().to_owned());
         assert_eq!(names, ["mix.icf", "mix-2.icf", "mix.icf", "mix-2.icf"]);
         assert!(kept(folder.path(), "mix.icf").is_some());

@@ -76,7 +76,7 @@ fn open(words: &TuiArgs) -> Result<(), Diagnostic> {
         .hint("`iodyno runs`, `iodyno plan` and `iodyno compare` do the same step by step"));
     }
     std::env::set_current_dir(&words.directory).map_err(|error| {
-        let place = Origin::argument(words.directory.display().to_string());
+        let place = Origin::argument(&words.directory.display().to_string());
         Diagnostic::error(&place, plain(&error)).hint("name a directory to work in")
     })?;
     let program = std::env::current_exe().map_err(|error| {
