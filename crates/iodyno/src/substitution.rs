@@ -11,7 +11,7 @@ use iodyno_engine::registry as engines;
 use iodyno_model::sweep::Value;
 use iodyno_model::{
     Coordinate, Diagnostic, Event, Intent, Job, Origin, Parameter, PerDirection, Plan, Rate, Record, Sweep,
-    TargetKind, Trace, Verb, Workload, sweep, units,
+    TargetKind, Trace, Workload, sweep, units,
 };
 use iodyno_report::native::Native;
 use iodyno_report::{Output, Reporter};
