@@ -51,7 +51,8 @@ CREATE TABLE tags (
 CREATE INDEX tags_by_name ON tags (tag, run);
 ";
 
-/// Runs that a command made beside its first one, and what people noted about a run. Not in [`TABLES`]: stores of the same version may lack it, and who does not
+/// Runs that a command made beside its first one, and what people noted about a run. Not in [`TABLES`]: stores of the same
+/// version may lack it, and who does not
 /// know it sees each run for itself.
 const PARTS: &str = "
 CREATE TABLE IF NOT EXISTS parts (
@@ -230,7 +231,9 @@ impl History {
         let sql = format!(
             "SELECT {COLUMNS} FROM runs WHERE (?1 IS NULL OR id IN (SELECT run FROM tags WHERE tag = ?1))
              AND (?2 IS NULL OR tool = ?2) AND (?3 IS NULL OR host = ?3) AND (?4 IS NULL OR state = ?4)
-             AND (?5 IS NULL OR instr(lower(name || ' ' || words || ' ' || coalesce((SELECT text FROM notes WHERE run = id), '')), lower(?5))) AND began_unix_ns >= ?6
+             AND (?5 IS NULL OR instr(lower(name || ' ' || words || ' '
+                 || coalesce((SELECT text FROM notes WHERE run = id), '')), lower(?5)))
+             AND began_unix_ns >= ?6
              AND CASE ?8 WHEN -1 THEN 1 WHEN 0 THEN id NOT IN (SELECT run FROM parts)
                  ELSE id IN (SELECT run FROM parts WHERE first = ?8) END
              ORDER BY id DESC LIMIT ?7"

@@ -213,18 +213,21 @@ pub fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         "--version" | "-V" => print(&format!("iodyno {}\n", env!("CARGO_PKG_VERSION"))),
         "help" | "--help" | "-h" => print(&commands().render_help().to_string()),
         word => match DIALECTS.iter().find(|dialect| dialect.name == word) {
-            Some(dialect) => {
-                // First: a wrong word of it is told before minutes of rules, and it takes the file system away.
-                let durability = (word == "posix").then(|| iodyno_dialect::posix::durability(rest)).flatten();
-                let durable = durability.map_or(0, |words| powerfail::answer(&words));
-                if durable > 1 {
-                    return durable;
-                }
-                dialect_answer(world, dialect, rest, OutputPolicy::from_environment()).max(durable)
-            }
+            Some(dialect) => tool(world, dialect, rest),
             None => unknown(word),
         },
     }
+}
+
+/// A tool by its name behind ours.
+fn tool(world: &mut World, dialect: &'static Dialect, rest: &[String]) -> u8 {
+    // First: a wrong word of it is told before minutes of rules, and it takes the file system away.
+    let durability = (dialect.name == "posix").then(|| iodyno_dialect::posix::durability(rest)).flatten();
+    let durable = durability.map_or(0, |words| powerfail::answer(&words));
+    if durable > 1 {
+        return durable;
+    }
+    dialect_answer(world, dialect, rest, OutputPolicy::from_environment()).max(durable)
 }
 
 /// Runs a plan file.

@@ -2,27 +2,27 @@
 
 use iodyno_model::{Device, PhaseRecord};
 use iodyno_report::number;
-use iodyno_truth::limit::Limit;
+use iodyno_truth::limit::LimitingPart;
 
 /// As the end of a sentence. Processors: their busy share, percent.
 pub fn limiting_part(phase: &PhaseRecord, processors: Option<f64>, device: Option<&Device>) -> String {
     if let Some(device) = device {
         return format!("the device {} limits", device.name);
     }
-    match Limit::of(phase, processors) {
-        Limit::Processors(percent) => {
+    match LimitingPart::of(phase, processors) {
+        LimitingPart::Processors(percent) => {
             format!("the client took {} of the processors, which limit", number::percent(percent))
         }
-        Limit::Device(name, busy) => {
+        LimitingPart::Device(name, busy) => {
             format!("the device {name} was busy {} of the time and limits", number::percent(busy))
         }
-        Limit::Link(name, full) => {
+        LimitingPart::Link(name, full) => {
             format!("the link {name} carried {} of what it can and limits", number::percent(full))
         }
-        Limit::Servers { mount_point, file_system } => {
+        LimitingPart::Servers { mount_point, file_system } => {
             format!("the servers of {mount_point} ({file_system}) or the network limit")
         }
-        Limit::Unseen => "the storage or the way to it limits: processors were free".into(),
+        LimitingPart::Unseen => "the storage or the way to it limits: processors were free".into(),
     }
 }
 

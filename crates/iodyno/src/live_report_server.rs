@@ -12,7 +12,7 @@ use std::time::Duration;
 use iodyno_model::{Diagnostic, Event, Origin};
 use iodyno_report::html::Growing;
 
-use iodyno_studio::http::{Request, Response, serve};
+use iodyno_studio::http::{HttpRequest, Response, serve};
 
 use crate::loader::plain;
 
@@ -118,7 +118,7 @@ fn url(address: &Address) -> String {
 }
 
 /// The answer to a request.
-fn reply(request: &Request, address: &Address, shared: &Mutex<SharedPage>) -> Response {
+fn reply(request: &HttpRequest, address: &Address, shared: &Mutex<SharedPage>) -> Response {
     // Nothing of it is to be kept, or taken for something else.
     let unkept = |response: Response| {
         response.with("Cache-Control", "no-store").with("X-Content-Type-Options", "nosniff")
@@ -145,7 +145,7 @@ fn page(shared: &Mutex<SharedPage>, news: bool) -> iodyno_report::html::Page {
     shared.growing.page()
 }
 
-fn is_welcome(request: &Request, address: &Address) -> bool {
+fn is_welcome(request: &HttpRequest, address: &Address) -> bool {
     if let Some(key) = &address.key {
         return request.asked("key") == Some(key.as_str());
     }

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 
 use iodyno_model::{Diagnostic, Origin};
-use iodyno_studio::http::{Request, Response, serve};
+use iodyno_studio::http::{HttpRequest, Response, serve};
 
 /// What a page of metrics is. Source: OpenMetrics 1.0.0, "protocol negotiation".
 const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -30,7 +30,7 @@ impl MetricsEndpoint {
             .map_err(|error| wrong(crate::loader::plain(&error)).hint("another port, or a file"))?;
         let text = Arc::new(Mutex::new(b"# EOF\n".to_vec()));
         let shared = Arc::clone(&text);
-        let answer = move |request: &Request| match request.method.as_str() {
+        let answer = move |request: &HttpRequest| match request.method.as_str() {
             "GET" => Response::of(KIND, shared.lock().map(|text| text.clone()).unwrap_or_default()),
             _ => Response::refused(405, "only GET is answered"),
         };

@@ -44,7 +44,7 @@ pub fn take(arguments: &[String]) -> Result<(Option<String>, Vec<String>), Diagn
 
 /// Writes the lines.
 #[derive(Debug, Default)]
-pub struct Progress {
+pub struct ProgressLines {
     /// What each phase takes at most, ns; 0: cannot be told.
     phases_ns: Vec<u64>,
     phase: usize,
@@ -55,10 +55,10 @@ pub struct Progress {
     told: Vec<Value>,
 }
 
-impl Progress {
+impl ProgressLines {
     /// A reporter of lines.
     pub fn new() -> Self {
-        Progress::default()
+        ProgressLines::default()
     }
 
     fn start(&mut self, started: &RunStart) -> Value {
@@ -173,7 +173,7 @@ impl Progress {
     }
 }
 
-impl Reporter for Progress {
+impl Reporter for ProgressLines {
     fn event(&mut self, event: &Event, output: &mut Output<'_>) -> io::Result<()> {
         for line in self.lines(event) {
             writeln!(output.out, "{line}")?;
@@ -276,7 +276,7 @@ mod tests {
     use iodyno_model::{FindingKind, Severity};
     use iodyno_report::NoFiles;
 
-    fn told(progress: &mut Progress, event: &Event) -> Vec<Value> {
+    fn told(progress: &mut ProgressLines, event: &Event) -> Vec<Value> {
         let mut out = Vec::new();
         let mut output = Output { out: &mut out, err: &mut io::sink(), files: &mut NoFiles };
         progress.event(event, &mut output).unwrap();
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn rates_are_of_the_last_interval_and_never_across_a_restart() {
-        let mut progress = Progress::new();
+        let mut progress = ProgressLines::new();
         let mut tell = |event: Event| told(&mut progress, &event).remove(0);
         assert_eq!(tell(live(1, 1000, WorkerState::Ramping, &[1000]))["rate"]["reads"], json!(1000.0));
         let second = tell(live(2, 3000, WorkerState::Ramping, &[1000, 8000, 8000]));
@@ -328,7 +328,7 @@ mod tests {
 
     #[test]
     fn a_finding_is_told_once() {
-        let mut progress = Progress::new();
+        let mut progress = ProgressLines::new();
         let finding =
             Finding::new(FindingKind::CachedReads, Severity::Invalid, "p".into(), "cached".into(), vec![]);
         assert_eq!(told(&mut progress, &Event::Finding(Box::new(finding.clone()))).len(), 1);

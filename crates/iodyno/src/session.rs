@@ -227,9 +227,7 @@ fn session(world: &mut World, mut run: Run, policy: &OutputPolicy) -> u8 {
     let made = fanout.desk.made().to_vec();
     let Ok(kept) = fanout.close(&run, policy) else { return 1 };
     if record.phases.is_empty() {
-        // It failed before anything was measured: a file without a byte is no result.
-        let is_empty = |path: &&String| std::fs::metadata(path).is_ok_and(|found| found.len() == 0);
-        made.iter().filter(is_empty).for_each(|path| drop(std::fs::remove_file(path)));
+        remove_empty(&made);
     }
     if let Some(why) = why {
         why.tell(&record.name);
@@ -243,6 +241,12 @@ fn session(world: &mut World, mut run: Run, policy: &OutputPolicy) -> u8 {
         signal::die_of(signal);
     }
     status(&record, &run).max(u8::from(!kept))
+}
+
+/// Removes the files without a byte, of a run that failed before anything was measured: they are no results.
+fn remove_empty(made: &[String]) {
+    let is_empty = |path: &&String| std::fs::metadata(path).is_ok_and(|found| found.len() == 0);
+    made.iter().filter(is_empty).for_each(|path| drop(std::fs::remove_file(path)));
 }
 
 /// Everybody who hears of a run besides its dialect: the desk, the history, the page that grows.

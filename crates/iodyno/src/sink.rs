@@ -22,7 +22,7 @@ use iodyno_report::{NoFiles, Output, Reporter};
 use crate::loader::plain;
 use crate::metrics_endpoint::MetricsEndpoint;
 use crate::output_files::OutputFiles;
-use crate::progress::Progress;
+use crate::progress::ProgressLines;
 
 /// The format of files that the run's reporter writes itself.
 pub const OWN: &str = "own";
@@ -200,7 +200,7 @@ fn plain_file(path: &str, reporter: Option<Box<dyn Reporter>>) -> Result<Sink, D
 
 /// Lines to a new file, or to a stream of this program: under a launcher that is the only way to whoever asked.
 fn progress(path: &str) -> Result<Sink, Diagnostic> {
-    let reporter: Option<Box<dyn Reporter>> = Some(Box::new(Progress::new()));
+    let reporter: Option<Box<dyn Reporter>> = Some(Box::new(ProgressLines::new()));
     let made = !["/dev/stdout", "/dev/stderr"].contains(&path);
     let lines: Box<dyn Write> = match path {
         "/dev/stdout" => Box::new(io::stdout()),

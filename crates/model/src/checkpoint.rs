@@ -5,10 +5,10 @@
 
 use crate::units;
 
-pub mod behind;
+pub mod asynchronous;
 pub mod transfer;
 
-pub use behind::{BehindRecord, CheckpointsBehind};
+pub use asynchronous::{BehindRecord, CheckpointsBehind};
 pub use transfer::{CheckpointMedium, CheckpointRecord, CheckpointTransfer};
 
 /// Numbers of a vocabulary of Llama 3.

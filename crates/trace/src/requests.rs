@@ -24,25 +24,25 @@ macro_rules! kinds {
     ($($kind:ident $word:literal $label:literal $verb:ident;)*) => {
         /// What is asked for.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum RequestKind { $($kind,)* }
+        pub enum LoadRequestKind { $($kind,)* }
 
-        impl RequestKind {
+        impl LoadRequestKind {
             /// All of them, in the order in which dbench reports them.
-            pub const ALL: &'static [RequestKind] = &[$(RequestKind::$kind,)*];
+            pub const ALL: &'static [LoadRequestKind] = &[$(LoadRequestKind::$kind,)*];
 
             /// The word of load files.
             pub const fn word(self) -> &'static str {
-                match self { $(RequestKind::$kind => $word,)* }
+                match self { $(LoadRequestKind::$kind => $word,)* }
             }
 
             /// The word of reports.
             pub const fn label(self) -> &'static str {
-                match self { $(RequestKind::$kind => $label,)* }
+                match self { $(LoadRequestKind::$kind => $label,)* }
             }
 
             /// The verb that is at its heart.
             pub const fn verb(self) -> Verb {
-                match self { $(RequestKind::$kind => Verb::$verb,)* }
+                match self { $(LoadRequestKind::$kind => Verb::$verb,)* }
             }
         }
     };
@@ -68,10 +68,10 @@ kinds! {
     Flush "Flush" "Flush" Fsync;
 }
 
-impl RequestKind {
+impl LoadRequestKind {
     /// The kind of that word, in whatever letters.
-    pub fn named(word: &str) -> Option<RequestKind> {
-        RequestKind::ALL.iter().copied().find(|kind| kind.word().eq_ignore_ascii_case(word))
+    pub fn named(word: &str) -> Option<LoadRequestKind> {
+        LoadRequestKind::ALL.iter().copied().find(|kind| kind.word().eq_ignore_ascii_case(word))
     }
 
     pub const fn index(self) -> usize {
@@ -82,7 +82,7 @@ impl RequestKind {
 /// One request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadRequest {
-    pub kind: RequestKind,
+    pub kind: LoadRequestKind,
     /// Whether it succeeded when it was recorded.
     pub succeeds: bool,
     /// Its line, from 1.
@@ -209,7 +209,7 @@ impl LoadReader {
             self.pause_us = self.pause_us.saturating_add(number(words.get(1)).max(0) as u64);
             return Ok(());
         }
-        match RequestKind::named(words[0]) {
+        match LoadRequestKind::named(words[0]) {
             Some(kind) => self.request(kind, &words[1..], (succeeds, at_us)),
             None => {
                 self.leave_out(format!("`{}`: no request that is known", words[0]));
@@ -220,7 +220,7 @@ impl LoadReader {
 
     fn request(
         &mut self,
-        kind: RequestKind,
+        kind: LoadRequestKind,
         words: &[&str],
         (succeeds, at_us): (bool, u64),
     ) -> Result<(), String> {
@@ -230,14 +230,14 @@ impl LoadReader {
             *place = self.name(name)?;
         }
         let wanted = match kind {
-            RequestKind::Rename => 2,
-            RequestKind::Open
-            | RequestKind::Unlink
-            | RequestKind::RemoveTree
-            | RequestKind::RemoveDirectory
-            | RequestKind::MakeDirectory
-            | RequestKind::LookAtName
-            | RequestKind::Find => 1,
+            LoadRequestKind::Rename => 2,
+            LoadRequestKind::Open
+            | LoadRequestKind::Unlink
+            | LoadRequestKind::RemoveTree
+            | LoadRequestKind::RemoveDirectory
+            | LoadRequestKind::MakeDirectory
+            | LoadRequestKind::LookAtName
+            | LoadRequestKind::Find => 1,
             _ => 0,
         };
         if names < wanted {
@@ -247,12 +247,14 @@ impl LoadReader {
         let numbers: Vec<i64> = words[names..].iter().map(|word| number(Some(word))).collect();
         let of = |index: usize| numbers.get(index).copied().unwrap_or(0);
         let (handle, options, disposition) = match kind {
-            RequestKind::Open => (of(2), of(0), of(1)),
-            RequestKind::Find => (0, of(1), 0),
+            LoadRequestKind::Open => (of(2), of(0), of(1)),
+            LoadRequestKind::Find => (0, of(1), 0),
             _ => (of(0), 0, 0),
         };
-        let ranged =
-            matches!(kind, RequestKind::Read | RequestKind::Write | RequestKind::Lock | RequestKind::Unlock);
+        let ranged = matches!(
+            kind,
+            LoadRequestKind::Read | LoadRequestKind::Write | LoadRequestKind::Lock | LoadRequestKind::Unlock
+        );
         let (offset, bytes, moved) = if ranged { (of(1), of(2), of(3)) } else { (0, 0, 0) };
         let is_moved = kind.verb().moves_data();
         if offset < 0 || bytes < 0 || (is_moved && bytes as u64 > MOVED_MOST) {
@@ -360,7 +362,7 @@ mod tests {
         let rename = list.requests[2];
         assert_eq!((rename.name, rename.other, rename.succeeds), (0, 1, false));
         assert_eq!((rename.at_us, rename.pause_us), (500_000, 50));
-        assert_eq!((list.requests[3].options, list.requests[3].kind), (1366, RequestKind::Find));
+        assert_eq!((list.requests[3].options, list.requests[3].kind), (1366, LoadRequestKind::Find));
         assert_eq!((list.lines_between(3, 4), list.lines_between(7, 3)), (1, 3));
     }
 

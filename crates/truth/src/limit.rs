@@ -14,7 +14,7 @@ const OWN_PERCENT: f64 = 50.0;
 
 /// What limited.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Limit {
+pub enum LimitingPart {
     /// The processors of the client: their busy share, percent.
     Processors(f64),
     /// A device, and the share of the time in which it was busy, percent.
@@ -27,11 +27,11 @@ pub enum Limit {
     Unseen,
 }
 
-impl Limit {
+impl LimitingPart {
     /// Of a phase whose client took so much of the processors, percent; none: that is unknown.
-    pub fn of(phase: &PhaseRecord, processors: Option<f64>) -> Limit {
+    pub fn of(phase: &PhaseRecord, processors: Option<f64>) -> LimitingPart {
         if let Some(percent) = processors.filter(|percent| *percent >= BUSY_PERCENT) {
-            return Limit::Processors(percent);
+            return LimitingPart::Processors(percent);
         }
         let moved: u64 = phase.jobs.iter().map(|job| job.tally.all_bytes()).sum();
         let own = |bytes: u64| bytes as f64 >= moved as f64 * OWN_PERCENT / 100.0;
@@ -42,20 +42,20 @@ impl Limit {
             _ => None,
         });
         if let Some((busy, device)) = fullest(devices) {
-            return Limit::Device(device, busy);
+            return LimitingPart::Device(device, busy);
         }
         let links = phase.sightings.iter().filter_map(|sighting| match sighting {
             Sighting::Interface(link) => Some((link_percent(link)?, link.name.clone())),
             _ => None,
         });
         if let Some((full, link)) = fullest(links) {
-            return Limit::Link(link, full);
+            return LimitingPart::Link(link, full);
         }
         let mount = phase.sightings.iter().find_map(|sighting| match sighting {
             Sighting::Mount(mount) if mount.read_bytes + mount.write_bytes > 0 => Some(mount),
             _ => None,
         });
-        mount.map_or(Limit::Unseen, |mount| Limit::Servers {
+        mount.map_or(LimitingPart::Unseen, |mount| LimitingPart::Servers {
             mount_point: mount.mount_point.clone(),
             file_system: mount.file_system.clone(),
         })
@@ -134,14 +134,14 @@ mod tests {
             read_bytes: 1000,
             ..MountActivity::default()
         };
-        let of = |sightings, processors| Limit::of(&phase(sightings), processors);
-        assert_eq!(of(vec![device(1000, 95)], Some(90.0)), Limit::Processors(90.0));
-        assert_eq!(of(vec![device(1000, 95)], Some(84.0)), Limit::Device("sda".into(), 95.0));
-        assert_eq!(of(vec![device(1000, 84)], None), Limit::Unseen);
-        assert_eq!(of(vec![device(499, 95)], None), Limit::Unseen, "it moved something else");
-        assert_eq!(of(vec![device(1000, 50), link(120_000)], None), Limit::Link("eth0".into(), 96.0));
-        assert_eq!(of(vec![link(100_000)], None), Limit::Unseen);
-        let servers = Limit::Servers { mount_point: "/mnt".into(), file_system: "nfs4".into() };
+        let of = |sightings, processors| LimitingPart::of(&phase(sightings), processors);
+        assert_eq!(of(vec![device(1000, 95)], Some(90.0)), LimitingPart::Processors(90.0));
+        assert_eq!(of(vec![device(1000, 95)], Some(84.0)), LimitingPart::Device("sda".into(), 95.0));
+        assert_eq!(of(vec![device(1000, 84)], None), LimitingPart::Unseen);
+        assert_eq!(of(vec![device(499, 95)], None), LimitingPart::Unseen, "it moved something else");
+        assert_eq!(of(vec![device(1000, 50), link(120_000)], None), LimitingPart::Link("eth0".into(), 96.0));
+        assert_eq!(of(vec![link(100_000)], None), LimitingPart::Unseen);
+        let servers = LimitingPart::Servers { mount_point: "/mnt".into(), file_system: "nfs4".into() };
         assert_eq!(of(vec![Sighting::Mount(mount)], None), servers);
     }
 

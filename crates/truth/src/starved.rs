@@ -1,7 +1,7 @@
 //! Lie 41: accelerators that waited for data: their number stands in the report, and most of their time went by without
 //! computing.
 //!
-//! Proof: the accelerators' own times. What limited is the first part that was full ([`Limit`]). Where that is the client or
+//! Proof: the accelerators' own times. What limited is the first part that was full ([`LimitingPart`]). Where that is the client or
 //! a link the figure is not the storage's; else it is, and this only says so. What simulates accuses nobody.
 
 use iodyno_model::{
@@ -9,7 +9,7 @@ use iodyno_model::{
 };
 
 use crate::case::{COUNTED_NS, PhaseEvidence};
-use crate::limit::{Limit, processor_ns, processors_percent};
+use crate::limit::{LimitingPart, processor_ns, processors_percent};
 use crate::merge::Suspicion;
 
 /// Accelerators are fed from this utilisation on, percent. Source: the default of DLIO's `metric.au`.
@@ -34,7 +34,7 @@ fn found(case: &PhaseEvidence<'_>, count: usize, of: &Utilisation) -> Suspicion 
     let readers = case.found.jobs.iter().filter(|job| job.name == training::READER);
     let used: u64 = readers.map(processor_ns).sum();
     let percent = processors_percent(used, case.found, machine, world.machines());
-    let limit = Limit::of(case.found, Some(percent));
+    let limit = LimitingPart::of(case.found, Some(percent));
     let (words, severity, remedy) = judged(&limit);
     let whose = if world.ranks() > 1 { format!(" of rank {}", of.least.rank) } else { String::new() };
     let at = if world.machines() > 1 { format!(" on {}", world.host(of.least.rank)) } else { String::new() };
@@ -51,8 +51,8 @@ fn found(case: &PhaseEvidence<'_>, count: usize, of: &Utilisation) -> Suspicion 
         Figure::new("readers' processor time", percent, "%"),
     ];
     figures.extend(match &limit {
-        Limit::Device(_, busy) => Some(Figure::new("device busy", *busy, "%")),
-        Limit::Link(_, full) => Some(Figure::new("link carried", *full, "%")),
+        LimitingPart::Device(_, busy) => Some(Figure::new("device busy", *busy, "%")),
+        LimitingPart::Link(_, full) => Some(Figure::new("link carried", *full, "%")),
         _ => None,
     });
     Suspicion::new(FindingKind::StarvedAccelerators, severity, case.label(), sentence, figures)
@@ -61,29 +61,29 @@ fn found(case: &PhaseEvidence<'_>, count: usize, of: &Utilisation) -> Suspicion 
         .weight(100.0 - of.mean_percent)
 }
 
-fn judged(limit: &Limit) -> (String, Severity, Remedy) {
+fn judged(limit: &LimitingPart) -> (String, Severity, Remedy) {
     match limit {
-        Limit::Processors(percent) => (
+        LimitingPart::Processors(percent) => (
             format!("their readers took {percent:.0} % of the processors, which limit, not the storage"),
             Severity::Doubtful,
             Remedy::RelieveReaders,
         ),
-        Limit::Device(name, busy) => (
+        LimitingPart::Device(name, busy) => (
             format!("the device {name} was busy {busy:.0} % of the time and limits"),
             Severity::Note,
             Remedy::FeedFewer,
         ),
-        Limit::Link(name, full) => (
+        LimitingPart::Link(name, full) => (
             format!("the link {name} carried {full:.0} % of what it can and limits, not the storage"),
             Severity::Doubtful,
             Remedy::WidenFeed,
         ),
-        Limit::Servers { mount_point, file_system } => (
+        LimitingPart::Servers { mount_point, file_system } => (
             format!("the servers of {mount_point} ({file_system}) or the network to them limit"),
             Severity::Note,
             Remedy::RelieveServers,
         ),
-        Limit::Unseen => (
+        LimitingPart::Unseen => (
             "nothing that was seen was full, so too little was read ahead, or the way to the storage is long"
                 .into(),
             Severity::Note,

@@ -116,7 +116,8 @@ fn chosen(root: &Path, tool: &str, part: Option<String>) -> Result<Vec<TestCase>
         known.sort_unstable();
         known.dedup();
         return Err(format!(
-            "no such case is compared with {tool}\n hint: tools are all, aarch64, dist, publish, release, reproducible, studio, systems, {}",
+            "no such case is compared with {tool}\n hint: tools are all, aarch64, dist, publish, release, reproducible, \
+             studio, systems, {}",
             known.join(", ")
         ));
     }

@@ -2,7 +2,7 @@
 //! own tables.
 
 use iodyno_model::{JobRecord, Kind, Record, Verb};
-use iodyno_report::audit::{Claim, Way};
+use iodyno_report::audit::{Claim, WorkKind};
 use serde_json::Value;
 
 use super::pasted::Piece;
@@ -127,10 +127,10 @@ fn claims(job: &JobRecord) -> Vec<Claim> {
     lines
         .filter_map(|line| {
             let way = match line.verb.kind() {
-                Kind::Read => Way::Read,
-                Kind::Write => Way::Write,
-                Kind::Network => Way::Network,
-                Kind::Metadata => Way::Names,
+                Kind::Read => WorkKind::Read,
+                Kind::Write => WorkKind::Write,
+                Kind::Network => WorkKind::Network,
+                Kind::Metadata => WorkKind::Names,
                 _ => return None,
             };
             let per_second = |number: u64| (seconds > 0.0 && number > 0).then(|| number as f64 / seconds);
@@ -143,7 +143,11 @@ fn claims(job: &JobRecord) -> Vec<Claim> {
             };
             Some(Claim {
                 bytes_per_second: per_second(line.bytes),
-                operations_per_second: if way == Way::Network { None } else { per_second(line.operations) },
+                operations_per_second: if way == WorkKind::Network {
+                    None
+                } else {
+                    per_second(line.operations)
+                },
                 bytes: (line.bytes > 0).then_some(line.bytes as f64),
                 operations: Some(line.operations as f64),
                 failed: (line.failed > 0).then_some(line.failed as f64),

@@ -1,6 +1,6 @@
 //! fio's text: a head for each job with its pattern, then its directions.
 
-use iodyno_report::audit::{Claim, Way};
+use iodyno_report::audit::{Claim, WorkKind};
 
 use super::Told;
 use super::lines::{amount, number, rate};
@@ -116,7 +116,7 @@ fn claims(name: &str, block: &[String], depth: u32) -> Vec<Claim> {
     for claim in &mut claims {
         (claim.processor_percent, claim.shallow_percent) = (processor, shallow);
         claim.operations =
-            claim.operations.or_else(|| issued.get(usize::from(claim.way == Way::Write)).copied());
+            claim.operations.or_else(|| issued.get(usize::from(claim.way == WorkKind::Write)).copied());
         claim.failed = failed.filter(|errno| *errno > 0.0).map(|_| 1.0);
     }
     claims
@@ -126,8 +126,8 @@ fn claims(name: &str, block: &[String], depth: u32) -> Vec<Claim> {
 fn direction(job: &str, text: &str) -> Option<Claim> {
     let (word, rest) = text.split_once(':')?;
     let way = match word.trim() {
-        "read" => Way::Read,
-        "write" => Way::Write,
+        "read" => WorkKind::Read,
+        "write" => WorkKind::Write,
         _ => return None,
     };
     let rate_text = rest.split("BW=").nth(1)?.split_whitespace().next()?;

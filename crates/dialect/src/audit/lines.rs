@@ -1,7 +1,7 @@
 //! dd's, hdparm's and iperf3's lines, and the numbers that all tools print.
 
 use iodyno_model::units;
-use iodyno_report::audit::{Asked, Claim, Data, Way};
+use iodyno_report::audit::{Claim, Data, MeasuredLoad, WorkKind};
 
 use super::Told;
 
@@ -43,7 +43,7 @@ pub fn dd(mut told: Told, lines: &[String]) -> Told {
             .parse::<f64>()
             .ok()
             .filter(|seconds| *seconds > 0.0)?;
-        let way = if operand(&told, "of") == Some("/dev/null") { Way::Read } else { Way::Write };
+        let way = if operand(&told, "of") == Some("/dev/null") { WorkKind::Read } else { WorkKind::Write };
         Some(Claim {
             bytes_per_second: Some(bytes / seconds),
             bytes: Some(bytes),
@@ -75,7 +75,7 @@ pub fn hdparm(mut told: Told, lines: &[String]) -> Told {
             bytes,
             seconds,
             is_of_cache: name.contains("cached"),
-            ..Claim::new(name, Way::Read)
+            ..Claim::new(name, WorkKind::Read)
         });
     }
     told
@@ -125,7 +125,7 @@ pub fn iperf3(mut told: Told, lines: &[String]) -> Told {
             failed: lost.filter(|lost| *lost > 0.0),
             retransmits: if lost.is_none() { retransmits } else { None },
             processor_percent: processor,
-            ..Claim::new(if line.contains("[SUM]") { "all flows" } else { "flow" }, Way::Network)
+            ..Claim::new(if line.contains("[SUM]") { "all flows" } else { "flow" }, WorkKind::Network)
         });
     }
     told.tasks = told.tasks.or(Some(flows as u32).filter(|flows| *flows > 0));
@@ -138,8 +138,8 @@ fn fields(line: &str) -> impl Iterator<Item = &str> {
 }
 
 /// What only the words of a tool tell, and what follows from its figures.
-pub fn settle(asked: &mut Asked, told: &Told) {
-    let has = |way: Way| told.claims.iter().any(|claim| claim.way == way);
+pub fn settle(asked: &mut MeasuredLoad, told: &Told) {
+    let has = |way: WorkKind| told.claims.iter().any(|claim| claim.way == way);
     let is_shown = !told.words.is_empty();
     match told.tool {
         "dd" if is_shown => of_dd(asked, told),
@@ -161,20 +161,20 @@ pub fn settle(asked: &mut Asked, told: &Told) {
             (asked.reads, asked.writes, asked.repeated) = (false, false, None);
         }
         _ => {
-            asked.reads |= has(Way::Read);
-            asked.writes |= has(Way::Write);
-            asked.names |= has(Way::Names);
+            asked.reads |= has(WorkKind::Read);
+            asked.writes |= has(WorkKind::Write);
+            asked.names |= has(WorkKind::Names);
         }
     }
     if told.tool == "mdtest" {
-        (asked.reads, asked.writes) = (has(Way::Read), has(Way::Write));
+        (asked.reads, asked.writes) = (has(WorkKind::Read), has(WorkKind::Write));
     }
     if !is_shown && told.tool == "dd" {
         asked.writes = true;
     }
 }
 
-fn of_dd(asked: &mut Asked, told: &Told) {
+fn of_dd(asked: &mut MeasuredLoad, told: &Told) {
     let (from, to) = (operand(told, "if").unwrap_or("-"), operand(told, "of").unwrap_or("-"));
     let is_made = ["/dev/zero", "/dev/urandom", "/dev/random"].contains(&from);
     asked.reads = !is_made && from != "-";

@@ -15,7 +15,7 @@ mod text;
 mod world;
 
 use iodyno_model::{Diagnostic, Origin};
-use iodyno_report::audit::{Asked, Carried, Claim, Possible, carried, pages, possible};
+use iodyno_report::audit::{Claim, MeasuredLoad, NeededCarrier, Possible, carried, pages, possible};
 use iodyno_report::plan;
 
 use crate::{DIALECTS, Loader, Request};
@@ -44,11 +44,11 @@ pub struct Audit {
     /// Its command line, where it was shown.
     pub command: Option<String>,
     pub claims: Vec<Claim>,
-    pub asked: Asked,
+    pub asked: MeasuredLoad,
     /// What may be wrong, the surest first.
     pub possible: Vec<Possible>,
     /// What would have had to carry each claim.
-    pub carried: Vec<(String, Carried)>,
+    pub carried: Vec<(String, NeededCarrier)>,
     /// What the time of an operation says of the medium.
     pub media: Vec<String>,
     /// Command lines to run again, with why.
@@ -95,7 +95,7 @@ pub(crate) struct Told {
 }
 
 fn one(mut told: Told, known: Known, files: &mut dyn Loader) -> Audit {
-    let mut asked = Asked::default();
+    let mut asked = MeasuredLoad::default();
     let is_shown = !told.words.is_empty() || told.job_file.is_some();
     if is_shown {
         match understood(&told, known, files) {
@@ -126,7 +126,7 @@ fn one(mut told: Told, known: Known, files: &mut dyn Loader) -> Audit {
 }
 
 /// What a command asks for, by the plan that its dialect makes of it; or why it is not understood.
-fn understood(told: &Told, known: Known, files: &mut dyn Loader) -> Result<Asked, String> {
+fn understood(told: &Told, known: Known, files: &mut dyn Loader) -> Result<MeasuredLoad, String> {
     let plan = planned(told, known, files)?;
     let mut asked = plan::asked(&plan, &iodyno_model::EngineTrait::unsaid);
     if !told.whole {

@@ -140,9 +140,10 @@ fn command(line: &str) -> Option<Piece> {
     let tool = tool_of(base(&words[at]))?;
     let ends = |word: &&String| ["|", "2>&1", "&&", ";", ">", ">>", "2>", "&"].contains(&word.as_str());
     let rest: Vec<String> = words[at + 1..].iter().take_while(|word| !ends(word)).cloned().collect();
-    // `dd copies …` is prose: a command has options or operands, or nothing more.
+    // `dd copies …` and `iozone test complete.` are prose: a command has options or operands, or nothing more.
     let is_option = |word: &String| {
-        word.starts_with('-') || word.contains('=') || word.contains('/') || word.contains('.')
+        let is_file = word.contains('.') && !word.ends_with('.');
+        word.starts_with('-') || word.contains('=') || word.contains('/') || is_file
     };
     let has_options = rest.iter().any(is_option);
     (has_options || rest.is_empty() && at == 0 && words.len() == 1).then(|| Piece {

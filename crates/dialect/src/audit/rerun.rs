@@ -4,13 +4,13 @@
 //! word in capitals stands for it.
 
 use iodyno_model::{FindingKind, Remedy};
-use iodyno_report::audit::{Asked, Certainty, Possible};
+use iodyno_report::audit::{Certainty, MeasuredLoad, Possible};
 
 use super::{Told, pasted};
 
 /// Command lines, each with why.
-pub fn commands(told: &Told, asked: &Asked, possible: &[Possible]) -> Vec<(String, String)> {
-    let case = Case { told, asked, possible };
+pub fn commands(told: &Told, asked: &MeasuredLoad, possible: &[Possible]) -> Vec<(String, String)> {
+    let case = RerunCase { told, asked, possible };
     let (words, note) = match told.tool {
         "fio" => case.fio(),
         "ior" => (case.ior(), None),
@@ -38,13 +38,13 @@ pub fn commands(told: &Told, asked: &Asked, possible: &[Possible]) -> Vec<(Strin
     all
 }
 
-struct Case<'a> {
+struct RerunCase<'a> {
     told: &'a Told,
-    asked: &'a Asked,
+    asked: &'a MeasuredLoad,
     possible: &'a [Possible],
 }
 
-impl Case<'_> {
+impl RerunCase<'_> {
     fn may(&self, kind: FindingKind) -> bool {
         self.possible.iter().any(|one| one.kind == kind)
     }

@@ -1,6 +1,6 @@
 //! The tables of IOR, mdtest and iozone.
 
-use iodyno_report::audit::{Claim, Way};
+use iodyno_report::audit::{Claim, WorkKind};
 
 use super::{Told, pasted};
 
@@ -44,8 +44,8 @@ pub fn ior(mut told: Told, lines: &[String]) -> Told {
             cells.get(index)?.parse::<f64>().ok()
         };
         let way = match cells.first() {
-            Some(&"write") => Way::Write,
-            Some(&"read") => Way::Read,
+            Some(&"write") => WorkKind::Write,
+            Some(&"read") => WorkKind::Read,
             _ => continue,
         };
         let (tasks, per_node) = (cell("#Tasks"), cell("tPN"));
@@ -77,8 +77,8 @@ fn ior_rows(lines: &[String]) -> Vec<Claim> {
     for row in &lines[at + 1..] {
         let cells: Vec<&str> = row.split_whitespace().collect();
         let way = match cells.first() {
-            Some(&"write") => Way::Write,
-            Some(&"read") => Way::Read,
+            Some(&"write") => WorkKind::Write,
+            Some(&"read") => WorkKind::Read,
             _ => continue,
         };
         let cell = |name: &str| cells.get(column(name)?)?.parse::<f64>().ok();
@@ -136,27 +136,27 @@ pub fn mdtest(mut told: Told, lines: &[String]) -> Told {
             seconds: items.map(|items| items / mean),
             range: Some((least, most)),
             repeated,
-            ..Claim::new(&name, Way::Names)
+            ..Claim::new(&name, WorkKind::Names)
         });
     }
     told
 }
 
 /// The tests of iozone's table, in its order.
-const IOZONE: [(&str, Way); 13] = [
-    ("write", Way::Write),
-    ("rewrite", Way::Write),
-    ("read", Way::Read),
-    ("reread", Way::Read),
-    ("random read", Way::Read),
-    ("random write", Way::Write),
-    ("backward read", Way::Read),
-    ("record rewrite", Way::Write),
-    ("stride read", Way::Read),
-    ("fwrite", Way::Write),
-    ("frewrite", Way::Write),
-    ("fread", Way::Read),
-    ("freread", Way::Read),
+const IOZONE: [(&str, WorkKind); 13] = [
+    ("write", WorkKind::Write),
+    ("rewrite", WorkKind::Write),
+    ("read", WorkKind::Read),
+    ("reread", WorkKind::Read),
+    ("random read", WorkKind::Read),
+    ("random write", WorkKind::Write),
+    ("backward read", WorkKind::Read),
+    ("record rewrite", WorkKind::Write),
+    ("stride read", WorkKind::Read),
+    ("fwrite", WorkKind::Write),
+    ("frewrite", WorkKind::Write),
+    ("fread", WorkKind::Read),
+    ("freread", WorkKind::Read),
 ];
 
 /// iozone's table of one process, of which the row with the largest file is told, and its throughput lines.
@@ -176,7 +176,7 @@ pub fn iozone(mut told: Told, lines: &[String]) -> Told {
         let (count, name) = what.trim().split_once(' ').unwrap_or(("1", what));
         let rate = figure.split_whitespace().next().and_then(|rate| rate.parse::<f64>().ok());
         told.tasks = count.parse().ok().or(told.tasks);
-        let way = if name.contains("writ") { Way::Write } else { Way::Read };
+        let way = if name.contains("writ") { WorkKind::Write } else { WorkKind::Read };
         told.claims
             .push(Claim { bytes_per_second: rate.map(|rate| rate * 1024.0), ..Claim::new(name.trim(), way) });
     }

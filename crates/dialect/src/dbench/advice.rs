@@ -17,7 +17,8 @@ wording! {
         R::WriteRandomData =>
             "dbench writes nothing but zeros, which compress: compare on storage that does not compress, or use fio",
         R::OutgrowDeviceCache => "more processes, until their trees are several times larger than any cache before the storage",
-        R::SettleFirst | R::RepeatMoreOften | R::RunLonger | R::OutlastBurst => "a longer time (-t), of which a fifth comes before as a warm-up",
+        R::SettleFirst | R::RepeatMoreOften | R::RunLonger | R::OutlastBurst =>
+            "a longer time (-t), of which a fifth comes before as a warm-up",
         R::PrepareData | R::CheapenData | R::AddWorkers | R::UseAsynchronousEngine | R::KeepDepthWithWorkers | R::LayOutFirst
         | R::KeepDepthDirect | R::SubmitDirect | R::RaiseDepth | R::SweepFurther => "more processes, each with one operation",
         R::MatchProcessors | R::FitDeviceQueue => "fewer processes",

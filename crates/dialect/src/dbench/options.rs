@@ -55,7 +55,8 @@ const ENTRIES: &[Entry] = &[
     switch("run-once", "end when every client has come to the end of the load (later versions)"),
     Entry::new("warmup", Kind::Whole(0, 1 << 31), "SECONDS", "how long the warm-up is (later versions)").or("a fifth"),
     Entry::new("trunc-io", Kind::Whole(0, 1 << 31), "BYTES", "cut all reads and writes to this size (later versions)")
-        .refused("no version that can be had here has it, so what it does to a load cannot be compared", "write a load file with smaller transfers"),
+        .refused("no version that can be had here has it, so what it does to a load cannot be compared",
+            "write a load file with smaller transfers"),
     switch("machine-readable", "lines of fields between `@` (later versions)")
         .refused("no version that can be had here prints them", "--also json=FILE writes a record that programs read"),
     switch("help", "print this").also(&["?"]),

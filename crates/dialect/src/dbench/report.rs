@@ -11,7 +11,7 @@ use std::io;
 use iodyno_model::histogram::upper_edge;
 use iodyno_model::{Event, Histogram, JobRecord, Live, PhaseRecord, Record, Tally};
 use iodyno_report::{Output, Reporter};
-use iodyno_trace::requests::RequestKind;
+use iodyno_trace::requests::LoadRequestKind;
 
 use super::VERSION;
 use super::settings::Settings;
@@ -248,7 +248,7 @@ fn fact(facts: &[(String, u64)], name: &str) -> u64 {
 fn table(tally: &Tally, all: &Tally) -> String {
     let mut text = String::from(" Operation      Count    AvgLat    MaxLat\n");
     text.push_str(" ----------------------------------------\n");
-    for kind in RequestKind::ALL {
+    for kind in LoadRequestKind::ALL {
         let of = |tally: &Tally| {
             let line = tally.lines.iter().find(|line| line.label == kind.label())?;
             Some((line.operations + line.failed, line.latency.clone()))

@@ -3,7 +3,7 @@
 //! The load file is read here, so that what is wrong in it is told with its line before anything is touched.
 
 use iodyno_model::{Diagnostic, Origin, TraceFacts};
-use iodyno_trace::requests::{RequestKind, RequestList};
+use iodyno_trace::requests::{LoadRequestKind, RequestList};
 
 use super::command::DbenchLine;
 use crate::{Loader, PathKind};
@@ -195,9 +195,9 @@ impl LineJudge<'_> {
 
 fn facts(list: &RequestList) -> TraceFacts {
     let requests = || list.requests.iter();
-    let has = |kind: &&RequestKind| requests().any(|request| request.kind == **kind);
+    let has = |kind: &&LoadRequestKind| requests().any(|request| request.kind == **kind);
     let mut verbs = Vec::new();
-    for kind in RequestKind::ALL.iter().filter(has) {
+    for kind in LoadRequestKind::ALL.iter().filter(has) {
         if !verbs.contains(&kind.verb()) {
             verbs.push(kind.verb());
         }

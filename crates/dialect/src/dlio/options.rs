@@ -69,7 +69,8 @@ const ENTRIES: &[Entry] = &[
         .under("model"),
     key("model.parallelism.data", COUNT, "0", "data ranks of the whole model, where a subset is saved; else the processes say it")
         .under("model"),
-    key("model.transformer.hidden_size", COUNT, "0", "the width of a transformer, whose checkpoints are saved without training").under("model"),
+    key("model.transformer.hidden_size", COUNT, "0", "the width of a transformer, whose checkpoints are saved without training")
+        .under("model"),
     key("model.transformer.ffn_hidden_size", COUNT, "0", "the width of its feed-forward parts").under("model"),
     key("model.transformer.vocab_size", COUNT, "0", "its vocabulary").under("model"),
     key("model.transformer.num_attention_heads", COUNT, "0", "its heads").under("model"),

@@ -280,7 +280,12 @@ impl DlioJudge<'_> {
             let what = format!("the loader of {loader} in the framework {framework}");
             self.refuse("reader.data_loader", what, format!("++workload.framework={loader}"));
         }
-        if format == "tfrecord" && loader == "pytorch" {
+        // A workload that only saves and loads a model's state has no samples.
+        let has_samples = ["workflow.train", "workflow.generate_data", "workflow.evaluation"]
+            .iter()
+            .any(|step| self.settings.flag(step))
+            && self.settings.count("model.transformer.hidden_size") == 0;
+        if format == "tfrecord" && loader == "pytorch" && has_samples {
             self.refuse(
                 "dataset.format",
                 "tfrecord is read by TensorFlow's loader only",

@@ -29,7 +29,7 @@ impl Loader for World {
         let (kind, bytes) = match path {
             "in.img" | "old.img" => (PathKind::File, 1 << 20),
             "tiny" => (PathKind::File, 5),
-            "dir" => (PathKind::Directory, 0),
+            "dir" | "dir/" => (PathKind::Directory, 0),
             "/dev/sdz" | "/dev/sdy" => (PathKind::BlockDevice, 1 << 40),
             "/dev/zero" | "/dev/null" | "/dev/urandom" => (PathKind::CharacterDevice, 0),
             _ => return None,

@@ -118,11 +118,6 @@ impl PhaseContext {
         let parted = phase.jobs.iter().any(|job| job.measure.submission && job.measure.latency);
         let journaled = phase.jobs.iter().any(|job| job.measure.journal.is_some());
         hold(world, phase, &parts)?;
-        let entry = |job: &Job| {
-            let engine = engines.of(job);
-            let is_offloaded = job.depth.submit == Submit::Offload && engine.facts.uses_files;
-            if is_offloaded { registry::OFFLOAD } else { engine }
-        };
         let ends = phase
             .jobs
             .iter()
@@ -152,7 +147,7 @@ impl PhaseContext {
             labels,
             priorities,
             kinds,
-            entries: phase.jobs.iter().map(entry).collect(),
+            entries: phase.jobs.iter().map(|job| entry(job, engines.of(job))).collect(),
             traits: phase.jobs.iter().map(|job| engines.of(job).facts.traits).collect(),
             goals: phase.jobs.iter().map(|job| goal(job, earlier)).collect(),
             trees: phase.jobs.iter().map(|job| names(checked, job)).collect::<Result<_, _>>()?,
@@ -461,6 +456,12 @@ impl PhaseContext {
         drop(seat);
         outcome.and(hooks::after(job))
     }
+}
+
+/// The engine of a job's workers, or the one that hands its operations over to threads.
+fn entry(job: &Job, engine: &'static EngineEntry) -> &'static EngineEntry {
+    let is_offloaded = job.depth.submit == Submit::Offload && engine.facts.uses_files;
+    if is_offloaded { registry::OFFLOAD } else { engine }
 }
 
 /// The names of the tree that a job's trace works in, where its engine touches files.

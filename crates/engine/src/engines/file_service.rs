@@ -12,7 +12,7 @@ mod tree;
 use std::sync::Arc;
 
 use iodyno_model::{Diagnostic, EngineTrait, Job, TargetKind, VerbSet, Workload};
-use iodyno_trace::requests::{CLIENT, LoadRequest, NO_NAME, RequestKind, RequestList};
+use iodyno_trace::requests::{CLIENT, LoadRequest, LoadRequestKind, NO_NAME, RequestList};
 
 use super::{
     EngineFacts, Failure, Setup, SyncEngine, check_switches, check_values, setting, spec, switch,
@@ -261,29 +261,29 @@ type Served = Result<u64, i32>;
 impl Server<'_> {
     fn serve(&mut self, request: &LoadRequest) -> Served {
         match request.kind {
-            RequestKind::Open => self.open(request),
-            RequestKind::Close => self.close(request),
-            RequestKind::Rename => self.rename(request),
-            RequestKind::Unlink => self.unlink(request),
-            RequestKind::RemoveTree => {
+            LoadRequestKind::Open => self.open(request),
+            LoadRequestKind::Close => self.close(request),
+            LoadRequestKind::Rename => self.rename(request),
+            LoadRequestKind::Unlink => self.unlink(request),
+            LoadRequestKind::RemoveTree => {
                 tree::empty(self.name(request.name)?);
                 Ok(0)
             }
-            RequestKind::RemoveDirectory => self.remove_directory(request),
-            RequestKind::MakeDirectory => self.make_directory(request),
-            RequestKind::LookAtName => self.resolve(request.name).map(|()| 0),
-            RequestKind::LookAtHandle => self.look_at_handle(request),
-            RequestKind::LookAtFileSystem => {
+            LoadRequestKind::RemoveDirectory => self.remove_directory(request),
+            LoadRequestKind::MakeDirectory => self.make_directory(request),
+            LoadRequestKind::LookAtName => self.resolve(request.name).map(|()| 0),
+            LoadRequestKind::LookAtHandle => self.look_at_handle(request),
+            LoadRequestKind::LookAtFileSystem => {
                 calls::look_at_file_system(self.root);
                 Ok(0)
             }
-            RequestKind::SetTimes => self.set_times(request),
-            RequestKind::Find => self.find(request),
-            RequestKind::Write => self.write(request),
-            RequestKind::Read => self.read(request),
-            RequestKind::Lock => self.lock(request, true),
-            RequestKind::Unlock => self.lock(request, false),
-            RequestKind::Flush => {
+            LoadRequestKind::SetTimes => self.set_times(request),
+            LoadRequestKind::Find => self.find(request),
+            LoadRequestKind::Write => self.write(request),
+            LoadRequestKind::Read => self.read(request),
+            LoadRequestKind::Lock => self.lock(request, true),
+            LoadRequestKind::Unlock => self.lock(request, false),
+            LoadRequestKind::Flush => {
                 self.client.open_file(request.handle)?.descriptor.fsync();
                 Ok(0)
             }

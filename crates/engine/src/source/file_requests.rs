@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use iodyno_model::{Job, Rate, Trace};
-use iodyno_trace::requests::{CLIENT, LoadRequest, RequestKind, RequestList};
+use iodyno_trace::requests::{CLIENT, LoadRequest, LoadRequestKind, RequestList};
 
 use super::{Next, SourceContext, label_of, labels};
 use crate::clock::Tick;
@@ -73,11 +73,11 @@ impl FileRequests {
     pub fn new(context: &SourceContext<'_>, trace: &Trace) -> Result<Self, Failure> {
         let list = request_file::load(trace.path.as_deref().unwrap_or_default())?;
         let known = labels(context.job);
-        let of = |kind: &RequestKind| label_of(&known, kind.label(), kind.verb());
+        let of = |kind: &LoadRequestKind| label_of(&known, kind.label(), kind.verb());
         let clients = context.job.setting("clients").and_then(|count| count.parse().ok()).unwrap_or(1);
         let limit = &context.job.limit;
         Ok(FileRequests {
-            labels: RequestKind::ALL.iter().map(of).collect(),
+            labels: LoadRequestKind::ALL.iter().map(of).collect(),
             list,
             at: 0,
             client: 0,
@@ -117,7 +117,7 @@ impl FileRequests {
         pace.last = self.rate.filter(|_| pace.bytes > 0).map(|_| (pace.bytes, now));
         let bytes = if request.kind.verb().moves_data() { u64::from(request.bytes) } else { 0 };
         pace.bytes += bytes;
-        let forgiven = matches!(request.kind, RequestKind::Open | RequestKind::Read);
+        let forgiven = matches!(request.kind, LoadRequestKind::Open | LoadRequestKind::Read);
         *io = Io {
             verb: request.kind.verb(),
             label: self.labels[request.kind.index()],

@@ -4,7 +4,7 @@
 
 use iodyno_model::{Action, Job, Script, Step, Verb, VerifyWhen, Workload};
 
-use iodyno_trace::requests::RequestKind;
+use iodyno_trace::requests::LoadRequestKind;
 
 use crate::priorities;
 
@@ -22,7 +22,7 @@ pub fn labels(job: &Job) -> Vec<(String, Verb)> {
         Workload::Script(script) => labels.script(script),
         Workload::Cases(_) | Workload::Exercise(_) => {}
         Workload::Trace(trace) if trace.replay.served => {
-            RequestKind::ALL.iter().for_each(|kind| labels.add(kind.label(), kind.verb()));
+            LoadRequestKind::ALL.iter().for_each(|kind| labels.add(kind.label(), kind.verb()));
         }
         Workload::Trace(trace) => trace.verbs().into_iter().for_each(|verb| labels.verb(verb)),
     }

@@ -12,16 +12,16 @@ pub const MEMBERS_MOST: u64 = (1 << 16) - 1;
 
 /// What the word says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct State {
+struct BarrierState {
     /// How often all had come, in the lower half: what workers wait to change.
     round: u32,
     arrived: u64,
     members: u64,
 }
 
-impl State {
-    fn of(word: u64) -> State {
-        State { round: word as u32, arrived: word >> 32 & MEMBERS_MOST, members: word >> 48 }
+impl BarrierState {
+    fn of(word: u64) -> BarrierState {
+        BarrierState { round: word as u32, arrived: word >> 32 & MEMBERS_MOST, members: word >> 48 }
     }
 
     fn word(self) -> u64 {
@@ -33,8 +33,8 @@ impl State {
     }
 
     /// The next round has begun.
-    fn opened(self) -> State {
-        State { round: self.round.wrapping_add(1), arrived: 0, ..self }
+    fn opened(self) -> BarrierState {
+        BarrierState { round: self.round.wrapping_add(1), arrived: 0, ..self }
     }
 }
 
@@ -62,17 +62,17 @@ impl StepBarrier {
 
     /// One of them has come: to which round, and what that leads to. `alone`: those of this rank are all there are.
     pub fn arrive(&self, alone: bool) -> (u32, Arrival) {
-        self.change(alone, |state| State { arrived: state.arrived + 1, ..state })
+        self.change(alone, |state| BarrierState { arrived: state.arrived + 1, ..state })
     }
 
     /// One of them does not come any more, and is not waited for now.
     pub fn leave(&self, alone: bool) -> Arrival {
-        self.change(alone, |state| State { members: state.members.saturating_sub(1), ..state }).1
+        self.change(alone, |state| BarrierState { members: state.members.saturating_sub(1), ..state }).1
     }
 
     /// All ranks were full: everybody goes on.
     pub fn open(&self) {
-        let _ = self.0.fetch_update(SeqCst, SeqCst, |word| Some(State::of(word).opened().word()));
+        let _ = self.0.fetch_update(SeqCst, SeqCst, |word| Some(BarrierState::of(word).opened().word()));
     }
 
     /// What changes with each round, as a word to wait for.
@@ -83,24 +83,24 @@ impl StepBarrier {
     }
 
     pub fn round(&self) -> u32 {
-        State::of(self.0.load(SeqCst)).round
+        BarrierState::of(self.0.load(SeqCst)).round
     }
 
     /// Whether nobody is missing of those who still come: somebody waits, or nobody is left.
     pub fn is_full(&self) -> bool {
-        State::of(self.0.load(SeqCst)).is_full()
+        BarrierState::of(self.0.load(SeqCst)).is_full()
     }
 
     /// Those who still come, and how many of them have.
     pub fn members(&self) -> (u64, u64) {
-        let state = State::of(self.0.load(SeqCst));
+        let state = BarrierState::of(self.0.load(SeqCst));
         (state.members, state.arrived)
     }
 
-    fn change(&self, alone: bool, how: impl Fn(State) -> State) -> (u32, Arrival) {
+    fn change(&self, alone: bool, how: impl Fn(BarrierState) -> BarrierState) -> (u32, Arrival) {
         let mut result = (0, Arrival::Waits);
         let _ = self.0.fetch_update(SeqCst, SeqCst, |word| {
-            let changed = how(State::of(word));
+            let changed = how(BarrierState::of(word));
             let all_came = changed.is_full() && changed.arrived > 0;
             let (next, arrival) = match (all_came, alone) {
                 (true, true) => (changed.opened(), Arrival::Opened),

@@ -11,7 +11,7 @@ const PROGRESS: &str = "/dev/stderr";
 
 /// What is run, and how it is told of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CommandLine {
+pub struct StudioCommand {
     /// The program's arguments.
     pub words: Vec<String>,
     /// Its report's name ends in this.
@@ -19,7 +19,7 @@ pub struct CommandLine {
 }
 
 /// A design as it is run: IOMeter's dialect on its file.
-pub fn of_design(design: &Design, path: &str, destroy: Option<&str>) -> CommandLine {
+pub fn of_design(design: &Design, path: &str, destroy: Option<&str>) -> StudioCommand {
     let mut also = vec![format!("save={TAG}"), format!("progress={PROGRESS}")];
     also.extend(design.rate.map(|rate| format!("rate={rate}")));
     also.extend(destroy.map(|device| format!("destroy={device}")));
@@ -28,14 +28,14 @@ pub fn of_design(design: &Design, path: &str, destroy: Option<&str>) -> CommandL
         also.push(format!("hosts={hosts}"));
     }
     let words = vec!["iometer".into(), path.into(), format!("--also={}", also.join(","))];
-    CommandLine { words, extension: "csv" }
+    StudioCommand { words, extension: "csv" }
 }
 
 /// A command line of a tool, or a native plan (`run FILE`), as it was typed or imported.
 ///
 /// # Errors
 /// A tool that is none, or that does not run a plan.
-pub fn of_tool(tool: &str, words: &[String], destroy: Option<&str>) -> Result<CommandLine, Diagnostic> {
+pub fn of_tool(tool: &str, words: &[String], destroy: Option<&str>) -> Result<StudioCommand, Diagnostic> {
     let all = std::iter::once(tool.to_string()).chain(words.iter().cloned());
     let is_native = ["run", "measure"].contains(&tool);
     let is_drop_in = DIALECTS.iter().any(|dialect| dialect.drop_in && dialect.name == tool);
@@ -44,13 +44,13 @@ pub fn of_tool(tool: &str, words: &[String], destroy: Option<&str>) -> Result<Co
             let own = ["--tag", TAG, "--progress", PROGRESS].into_iter().map(String::from);
             let destroy =
                 destroy.into_iter().flat_map(|device| ["--destroy".to_string(), device.to_string()]);
-            Ok(CommandLine { words: all.chain(own).chain(destroy).collect(), extension: "txt" })
+            Ok(StudioCommand { words: all.chain(own).chain(destroy).collect(), extension: "txt" })
         }
         (false, true) => {
             let destroy = destroy.map(|device| format!(",destroy={device}")).unwrap_or_default();
             let also = format!("--also=save={TAG},progress={PROGRESS}{destroy}");
             let own = std::iter::once(also);
-            Ok(CommandLine {
+            Ok(StudioCommand {
                 words: all.take(1).chain(own).chain(words.iter().cloned()).collect(),
                 extension: "txt",
             })

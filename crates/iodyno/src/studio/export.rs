@@ -1,7 +1,7 @@
 //! A design in the languages of other tools.
 
 use iodyno_model::{Diagnostic, Origin};
-use iodyno_studio::design::{self, Design, Exported};
+use iodyno_studio::design::{self, Design, LoadExport};
 use serde_json::{Value, json};
 
 use super::explanation::kind;
@@ -11,7 +11,7 @@ use super::explanation::kind;
 /// # Errors
 /// Everything that cannot be said in it.
 pub fn export(design: &Design, to: &str) -> Result<Value, Vec<Diagnostic>> {
-    let plain = |text: String| Exported { text, notes: Vec::new() };
+    let plain = |text: String| LoadExport { text, notes: Vec::new() };
     let (exported, extension) = match to {
         "icf" => {
             let mut exported = plain(design::icf(design)?);

@@ -13,7 +13,7 @@ use super::running::Start;
 
 /// What came in: a command line, or a file with the tool that reads it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Imported {
+pub struct LoadImport {
     pub tool: String,
     /// The tool's words; a file's name among them is that of the file beside.
     pub words: Vec<String>,
@@ -21,19 +21,21 @@ pub struct Imported {
     pub file: Option<(String, String)>,
 }
 
-impl Imported {
+impl LoadImport {
     /// From what the page sends: `{ name, text }` of a file, or `{ line }`.
     ///
     /// # Errors
     /// What is neither.
-    pub fn of(asked: &Value) -> Result<Imported, Vec<Diagnostic>> {
+    pub fn of(asked: &Value) -> Result<LoadImport, Vec<Diagnostic>> {
         let refuse = |what: String, hint: &str| {
             Err(vec![Diagnostic::error(&Origin::argument("import"), what).hint(hint)])
         };
         if let Some(line) = asked["line"].as_str() {
-            let mut words = split(line).map_err(|wrong| vec![wrong])?;
             // As it is copied from a terminal or a guide.
-            while words.first().is_some_and(|word| ["$", "#", "sudo", "iodyno"].contains(&word.as_str())) {
+            let line = line.trim_start();
+            let line = ["$ ", "# "].iter().find_map(|prompt| line.strip_prefix(prompt)).unwrap_or(line);
+            let mut words = split(line).map_err(|wrong| vec![wrong])?;
+            while words.first().is_some_and(|word| ["sudo", "iodyno"].contains(&word.as_str())) {
                 words.remove(0);
             }
             if words.is_empty() {
@@ -44,7 +46,7 @@ impl Imported {
             }
             let tool = words.remove(0);
             let tool = tool.rsplit('/').next().unwrap_or(&tool).to_string();
-            return Ok(Imported { tool, words, file: None });
+            return Ok(LoadImport { tool, words, file: None });
         }
         let (Some(name), Some(text)) = (asked["name"].as_str(), asked["text"].as_str()) else {
             return refuse(
@@ -69,7 +71,7 @@ impl Imported {
             "filebench" | "ior" => vec!["-f".into(), name.clone()],
             _ => vec![name.clone()],
         };
-        Ok(Imported { tool: tool.into(), words, file: Some((name, text.into())) })
+        Ok(LoadImport { tool: tool.into(), words, file: Some((name, text.into())) })
     }
 
     fn files(&self) -> Vec<(String, Vec<u8>)> {
@@ -156,7 +158,7 @@ mod tests {
     #[test]
     fn files_and_lines_find_their_tools() {
         let file = |name: &str, text: &str| {
-            Imported::of(&json!({ "name": name, "text": text })).map(|found| found.tool).ok()
+            LoadImport::of(&json!({ "name": name, "text": text })).map(|found| found.tool).ok()
         };
         for (name, text, tool) in [
             ("../a.icf", "", "iometer"),
@@ -169,23 +171,24 @@ mod tests {
             assert_eq!(file(name, text).as_deref(), Some(tool), "{name}");
         }
         assert_eq!(file("x.doc", "hello"), None);
-        let line = Imported::of(&json!({ "line": "$ sudo /usr/bin/fio --name=a" })).unwrap();
+        let line = LoadImport::of(&json!({ "line": "$ sudo /usr/bin/fio --name=a" })).unwrap();
         assert_eq!((line.tool.as_str(), line.words.len()), ("fio", 1));
-        assert!(Imported::of(&json!({ "line": "" })).is_err() && Imported::of(&json!({})).is_err());
+        assert!(LoadImport::of(&json!({ "line": "" })).is_err() && LoadImport::of(&json!({})).is_err());
     }
 
     #[test]
     fn what_is_no_table_is_still_explained() {
         let job = "[a]\nrw=randread\nbs=4k\nsize=1m\nfilename=/tmp/x\nruntime=5\ntime_based\n";
-        let shown = Imported::of(&json!({ "name": "a.fio", "text": job })).unwrap().shown();
+        let shown = LoadImport::of(&json!({ "name": "a.fio", "text": job })).unwrap().shown();
         assert_eq!(shown["design"]["specifications"][0]["lines"][0]["bytes"], json!(4096));
         assert!(
             shown["explanation"]["sections"].as_array().is_some_and(|sections| sections.len() > 2),
             "{shown}"
         );
-        let pool = "define fileset name=a,path=/tmp,entries=10,filesize=1k,prealloc\n\
-                    define process name=p,instances=1 {\n thread name=t,instances=1 {\n flowop statfile name=s,filesetname=a\n }\n}\nrun 1\n";
-        let shown = Imported::of(&json!({ "name": "a.f", "text": pool })).unwrap().shown();
+        let pool = "define fileset name=a,path=/tmp,entries=10,size=1k,dirwidth=20,prealloc\n\
+                    define process name=p,instances=1 {\n thread name=t,instances=1 {\n \
+                    flowop statfile name=s,filesetname=a\n }\n}\nrun 1\n";
+        let shown = LoadImport::of(&json!({ "name": "a.f", "text": pool })).unwrap().shown();
         assert_eq!(shown["design"], Value::Null);
         assert!(shown["explanation"]["sections"].is_array(), "{shown}");
     }

@@ -28,8 +28,8 @@ use std::time::Duration;
 use clap::Parser;
 use iodyno_engine::signal;
 use iodyno_model::{Diagnostic, Origin};
-use iodyno_studio::gate::{Admission, Gate, secured};
-use iodyno_studio::http::{Request, Response, serve};
+use iodyno_studio::admission::{Admission, Gate, secured};
+use iodyno_studio::http::{HttpRequest, Response, serve};
 
 use crate::loader::plain;
 use crate::runs::{ended, one, parsed, print};
@@ -105,7 +105,7 @@ fn open(words: &StudioArgs) -> Result<u8, Diagnostic> {
 
 impl Studio {
     /// The answer to a request, if it is let in.
-    fn answer(&self, request: &Request) -> Response {
+    fn answer(&self, request: &HttpRequest) -> Response {
         let mut gate = self.gate();
         let admission = gate.admit(request, word);
         let token = gate.token().to_string();

@@ -10,7 +10,7 @@ use iodyno_report::html::{Page, Run};
 use iodyno_report::json::Json;
 use iodyno_report::shape::Context;
 use iodyno_report::{NoFiles, Output, Reporter, plan};
-use iodyno_studio::gate::sandboxed;
+use iodyno_studio::admission::sandboxed;
 use iodyno_studio::http::Response;
 use serde_json::{Value, json};
 

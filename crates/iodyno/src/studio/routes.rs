@@ -1,9 +1,9 @@
 //! What can be asked for, and who answers it.
 
 use iodyno_model::{Diagnostic, Origin};
+use iodyno_studio::admission::secured;
 use iodyno_studio::design::{self, Design};
-use iodyno_studio::gate::secured;
-use iodyno_studio::http::{Request, Response};
+use iodyno_studio::http::{HttpRequest, Response};
 use iodyno_studio::page;
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use super::designs;
 use super::explanation::diagnostic;
 use super::export::export;
 use super::folder;
-use super::import::Imported;
+use super::import::LoadImport;
 use super::machine;
 use super::results;
 use super::running::Start;
@@ -22,7 +22,7 @@ use super::running::Start;
 type Told = Result<Value, Vec<Diagnostic>>;
 
 /// The answer to a request that was let in.
-pub fn answer(studio: &Studio, request: &Request, token: &str) -> Response {
+pub fn answer(studio: &Studio, request: &HttpRequest, token: &str) -> Response {
     match (request.method.as_str(), request.path.strip_prefix("/api/")) {
         ("GET", None) => match page::part(&request.path) {
             Some(part) => secured(Response::of(part.kind, part.text)),
@@ -55,7 +55,7 @@ fn told(told: Told) -> Response {
     })
 }
 
-fn body(request: &Request) -> Told {
+fn body(request: &HttpRequest) -> Told {
     let wrong = |why: &str| vec![Diagnostic::error(&Origin::argument("request"), why)];
     // A form of another page cannot send this kind.
     if !request.header("content-type").is_some_and(|kind| kind.starts_with("application/json")) {
@@ -64,7 +64,7 @@ fn body(request: &Request) -> Told {
     serde_json::from_slice(&request.body).map_err(|error| wrong(&format!("this is no JSON: {error}")))
 }
 
-fn get(studio: &Studio, request: &Request, path: &str, token: &str) -> Told {
+fn get(studio: &Studio, request: &HttpRequest, path: &str, token: &str) -> Told {
     let one = |wrong: Diagnostic| vec![wrong];
     match path {
         "start" => Ok(json!({
@@ -98,12 +98,12 @@ fn get(studio: &Studio, request: &Request, path: &str, token: &str) -> Told {
     }
 }
 
-fn number(request: &Request) -> Option<usize> {
+fn number(request: &HttpRequest) -> Option<usize> {
     request.asked("number")?.parse().ok()
 }
 
 /// A file to look at or to keep: of a run that is kept, or the report of one that was started here.
-fn file(studio: &Studio, request: &Request) -> Result<Response, Diagnostic> {
+fn file(studio: &Studio, request: &HttpRequest) -> Result<Response, Diagnostic> {
     if let Some(name) = request.asked("report") {
         let none = || Diagnostic::error(&Origin::argument(name), "no such report is kept");
         let path = folder::kept(&studio.folder, name).ok_or_else(none)?;
@@ -122,9 +122,9 @@ fn post(studio: &Studio, path: &str, asked: &Value) -> Told {
         "explain" => Ok(designs::explain(&designed(asked)?)),
         "save" => designs::save(studio, &designed(asked)?),
         "export" => export(&designed(asked)?, asked["to"].as_str().unwrap_or_default()),
-        "import" => Ok(Imported::of(asked)?.shown()),
+        "import" => Ok(LoadImport::of(asked)?.shown()),
         "begin" => begin(studio, designs::start(studio, &designed(asked)?, typed)?),
-        "begin-as-written" => begin(studio, Imported::of(asked)?.start(studio, typed)?),
+        "begin-as-written" => begin(studio, LoadImport::of(asked)?.start(studio, typed)?),
         "stop" => {
             let number = asked["number"].as_u64().and_then(|number| usize::try_from(number).ok());
             match number.and_then(|number| studio.runs.get(number)) {

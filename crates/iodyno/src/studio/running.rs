@@ -12,7 +12,7 @@ use std::time::Duration;
 use iodyno_model::{Diagnostic, Origin};
 use serde_json::{Value, json};
 
-use super::command_line::CommandLine;
+use super::command_line::StudioCommand;
 use super::folder;
 use crate::loader::plain;
 
@@ -27,10 +27,10 @@ const STOP_LOOKS: u32 = 300;
 
 /// All of them, in their order.
 #[derive(Default)]
-pub struct Runs(Mutex<Vec<Arc<Running>>>);
+pub struct Runs(Mutex<Vec<Arc<StudioRun>>>);
 
 /// One of them.
-pub struct Running {
+pub struct StudioRun {
     pub number: usize,
     pub name: String,
     /// The words that it is run with.
@@ -64,17 +64,17 @@ pub struct Start<'a> {
     pub name: String,
     pub stem: String,
     pub update_s: u64,
-    pub command: CommandLine,
+    pub command: StudioCommand,
     pub folder: &'a Path,
 }
 
 impl Runs {
-    fn all(&self) -> MutexGuard<'_, Vec<Arc<Running>>> {
+    fn all(&self) -> MutexGuard<'_, Vec<Arc<StudioRun>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The run of a number.
-    pub fn get(&self, number: usize) -> Option<Arc<Running>> {
+    pub fn get(&self, number: usize) -> Option<Arc<StudioRun>> {
         self.all().get(number).cloned()
     }
 
@@ -87,7 +87,7 @@ impl Runs {
     ///
     /// # Errors
     /// One is running, or this program cannot be started again.
-    pub fn start(&self, start: Start<'_>) -> Result<Arc<Running>, Diagnostic> {
+    pub fn start(&self, start: Start<'_>) -> Result<Arc<StudioRun>, Diagnostic> {
         let mut all = self.all();
         if let Some(busy) = all.iter().find(|run| !run.state().ended) {
             let what = format!("`{}` is still running: the two would measure each other", busy.name);
@@ -97,7 +97,7 @@ impl Runs {
         }
         let mut child = spawn(&start.command.words)?;
         let (out, err) = (child.stdout.take(), child.stderr.take());
-        let run = Arc::new(Running {
+        let run = Arc::new(StudioRun {
             number: all.len(),
             name: start.name,
             words: start.command.words.clone(),
@@ -165,7 +165,7 @@ fn spawn(words: &[String]) -> Result<Child, Diagnostic> {
     command.spawn().map_err(wrong)
 }
 
-impl Running {
+impl StudioRun {
     fn state(&self) -> MutexGuard<'_, RunState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -266,8 +266,8 @@ impl RunState {
 mod tests {
     use super::*;
 
-    fn idle() -> Running {
-        Running {
+    fn idle() -> StudioRun {
+        StudioRun {
             number: 0,
             name: "x".into(),
             words: Vec::new(),

@@ -61,13 +61,18 @@ fn simulated() -> Outcome {
         "{stop} {training}"
     );
     assert!(number(1, 1, 1) < number(1, 0, 1), "an asynchronous one stops for less");
+    written_behind(&device, save_s)
+}
+
+/// Checkpoints of a device that saves one in `save_s`.
+fn written_behind(device: &str, save_s: f64) -> Outcome {
     // Written behind training, which goes on for twice a save: each stops for its copy alone. In a quarter of a save the next
     // one waits for three quarters, less the copy.
     let copy_rate = ["--copy-rate", "1GB", "--async"];
     let behind = |interval: &str| -> Result<serde_json::Value, serde_json::Error> {
         let words = [
             "--on",
-            &device,
+            device,
             "--model",
             "llama3-8b",
             "--scale",

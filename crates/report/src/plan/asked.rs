@@ -6,15 +6,15 @@ use iodyno_model::{
     Content, Direct, EngineTrait, Job, Kind, OpenSync, Pick, Place, Plan, Prepare, Refresh, Target,
     TargetKind, Verb, Workload,
 };
-use iodyno_truth::audit::{Asked, Data};
+use iodyno_truth::audit::{Data, MeasuredLoad};
 
 use super::amount::{self, PlanFacts};
 
 /// What is asked for by all jobs of the plan together; where they differ, the kinder case.
-pub fn asked(plan: &Plan, traits: &dyn Fn(&str) -> &'static [EngineTrait]) -> Asked {
+pub fn asked(plan: &Plan, traits: &dyn Fn(&str) -> &'static [EngineTrait]) -> MeasuredLoad {
     let scene = PlanFacts { plan, facts: &[], traits };
     let jobs: Vec<&Job> = plan.phases.iter().flat_map(|phase| &phase.jobs).collect();
-    let mut asked = Asked::default();
+    let mut asked = MeasuredLoad::default();
     let is_network =
         |job: &Job| scene.targets(job).any(|target| matches!(target.kind, TargetKind::Endpoint { .. }));
     let has = |kind: Kind| jobs.iter().any(|job| amount::share(job, |verb| verb.kind() == kind) > 0.0);
@@ -70,7 +70,7 @@ fn pretended(plan: &Plan, jobs: &[&Job]) -> Option<String> {
     is_pretended.then(|| paths.first().map(|path| (*path).to_string())).flatten()
 }
 
-fn of_targets(asked: &mut Asked, stored: &[(&Job, &Target)], scene: &PlanFacts<'_>) {
+fn of_targets(asked: &mut MeasuredLoad, stored: &[(&Job, &Target)], scene: &PlanFacts<'_>) {
     asked.direct = Some(stored.iter().all(|(_, target)| target.open.direct != Direct::No));
     asked.synced = Some(
         stored
@@ -111,7 +111,7 @@ fn is_synced(job: &Job, target: &Target) -> bool {
     job.finish.sync.is_some() || every || target.open.sync != OpenSync::No
 }
 
-fn of_patterns(asked: &mut Asked, jobs: &[&Job]) {
+fn of_patterns(asked: &mut MeasuredLoad, jobs: &[&Job]) {
     let patterns = || {
         jobs.iter().filter_map(|job| match &job.workload {
             Workload::Pattern(pattern) => Some((*job, pattern)),

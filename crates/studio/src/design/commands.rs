@@ -7,7 +7,10 @@ use std::fmt::Write as _;
 use iodyno_dialect::PathKind;
 use iodyno_model::Diagnostic;
 
-use super::{Design, Exported, Line, SECTOR, Specification, one};
+use super::{Design, DesignLine, LoadExport, SECTOR, Specification, one};
+
+/// Bytes of a section's name at most: fio takes 255, and the number of a target follows.
+const SECTION_NAME_MOST: usize = 200;
 
 /// What a target's path is.
 pub type Kind<'a> = &'a dyn Fn(&str) -> Option<PathKind>;
@@ -24,7 +27,7 @@ fn file_of(path: &str, kind: Kind<'_>) -> String {
 ///
 /// # Errors
 /// Everything that fio cannot do.
-pub fn fio(design: &Design, kind: Kind<'_>) -> Result<Exported, Vec<Diagnostic>> {
+pub fn fio(design: &Design, kind: Kind<'_>) -> Result<LoadExport, Vec<Diagnostic>> {
     check(design)?;
     let mut notes = Vec::new();
     let mut text = format!(
@@ -54,16 +57,41 @@ pub fn fio(design: &Design, kind: Kind<'_>) -> Result<Exported, Vec<Diagnostic>>
         let options = fio_section(design, known)?;
         for (index, target) in design.targets.iter().enumerate() {
             let stonewall = if index == 0 { "stonewall\n" } else { "" };
-            let name = known.name.trim().replace(['[', ']'], "");
+            let name = section_name(&known.name);
             let name = if design.targets.len() > 1 { format!("{name} on {}", index + 1) } else { name };
-            let path = file_of(target, kind).replace(':', "\\:");
+            let path = file_of(target, kind);
+            if let Some(letter) = path.chars().find(|letter| ";#\\$".contains(*letter)) {
+                let message = format!("{path}: a job file of fio cannot have `{letter}` in a file's name");
+                return Err(one(&message, "another path, or export it to TOML"));
+            }
+            let path = path.replace(':', "\\:");
             let _ = write!(text, "\n[{name}]\n{stonewall}filename={path}\n{options}");
         }
     }
     if design.workers > 1 && design.assigned().any(|known| known.lines.iter().any(|line| line.random < 100)) {
         notes.push("sequential workers each begin at the start of the target, in both".into());
     }
-    Ok(Exported { text, notes })
+    Ok(LoadExport { text, notes })
+}
+
+/// A name as a section's head can have it: fio ends a line where `;` or `#` begins a comment, ends the name at a bracket, puts
+/// variables in for `$`, takes 255 bytes, and holds every name that begins with `global` for the defaults of all.
+fn section_name(name: &str) -> String {
+    let safe = |letter: char| match letter {
+        ';' => ',',
+        '[' => '(',
+        ']' => ')',
+        '#' | '$' | '\\' | '"' => '_',
+        letter => letter,
+    };
+    let mut name: String = name.trim().chars().map(safe).collect();
+    if name.to_ascii_lowercase().starts_with("global") {
+        name.insert(0, '_');
+    }
+    while name.len() > SECTION_NAME_MOST {
+        name.pop();
+    }
+    name
 }
 
 fn fio_section(design: &Design, known: &Specification) -> Result<String, Vec<Diagnostic>> {
@@ -75,7 +103,8 @@ fn fio_section(design: &Design, known: &Specification) -> Result<String, Vec<Dia
         );
         return Err(one(&message, "split it into several specifications, or keep the .icf"));
     }
-    let weight = |line: &Line, reads: bool| line.percent * if reads { line.reads } else { 100 - line.reads };
+    let weight =
+        |line: &DesignLine, reads: bool| line.percent * if reads { line.reads } else { 100 - line.reads };
     let sum = |reads: bool| known.lines.iter().map(|line| weight(line, reads)).sum::<u64>();
     let (read, write) = (sum(true), sum(false));
     let mut text = String::new();
@@ -121,7 +150,7 @@ fn fio_section(design: &Design, known: &Specification) -> Result<String, Vec<Dia
 }
 
 /// What a tool with phases that only read or only write can do of a specification: its only line.
-fn plain<'a>(tool: &str, known: &'a Specification) -> Result<&'a Line, Vec<Diagnostic>> {
+fn plain<'a>(tool: &str, known: &'a Specification) -> Result<&'a DesignLine, Vec<Diagnostic>> {
     let refuse = |what: &str| {
         let message = format!("`{}`: {tool} cannot {what}", known.name);
         Err(one(&message, "export it to fio or TOML"))
@@ -159,7 +188,7 @@ fn check(design: &Design) -> Result<(), Vec<Diagnostic>> {
 }
 
 /// The bytes of each worker: a tool that writes before it reads needs an end.
-fn bytes(tool: &str, design: &Design, line: &Line) -> Result<u64, Vec<Diagnostic>> {
+fn bytes(tool: &str, design: &Design, line: &DesignLine) -> Result<u64, Vec<Diagnostic>> {
     match design.sectors * SECTOR / line.bytes * line.bytes {
         0 => Err(one(&format!("{tool} must be told how much is touched"), "name a maximum size")),
         bytes => Ok(bytes),
@@ -170,7 +199,7 @@ fn bytes(tool: &str, design: &Design, line: &Line) -> Result<u64, Vec<Diagnostic
 ///
 /// # Errors
 /// Everything that IOR cannot do.
-pub fn ior(design: &Design, kind: Kind<'_>) -> Result<Exported, Vec<Diagnostic>> {
+pub fn ior(design: &Design, kind: Kind<'_>) -> Result<LoadExport, Vec<Diagnostic>> {
     check(design)?;
     let mut text = String::new();
     for known in design.assigned() {
@@ -200,14 +229,14 @@ pub fn ior(design: &Design, kind: Kind<'_>) -> Result<Exported, Vec<Diagnostic>>
     if design.assigned().any(|known| known.lines.iter().all(|line| line.reads == 100)) {
         notes.push("reads need a file that is there and long enough".into());
     }
-    Ok(Exported { text, notes })
+    Ok(LoadExport { text, notes })
 }
 
 /// Command lines of iozone: one for each specification on each target.
 ///
 /// # Errors
 /// Everything that iozone cannot do.
-pub fn iozone(design: &Design, kind: Kind<'_>) -> Result<Exported, Vec<Diagnostic>> {
+pub fn iozone(design: &Design, kind: Kind<'_>) -> Result<LoadExport, Vec<Diagnostic>> {
     check(design)?;
     let mut text = String::new();
     for known in design.assigned() {
@@ -249,7 +278,7 @@ pub fn iozone(design: &Design, kind: Kind<'_>) -> Result<Exported, Vec<Diagnosti
     if design.workers > 1 {
         notes.push("each thread has a file of its own".into());
     }
-    Ok(Exported { text, notes })
+    Ok(LoadExport { text, notes })
 }
 
 /// A word as a shell reads it.

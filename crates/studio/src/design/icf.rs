@@ -7,7 +7,7 @@ use iodyno_dialect::iometer::settings::{self, CyclingTest, Manager, Settings, Wo
 use iodyno_dialect::iometer::specification::{AccessLine, Specification as Read};
 use iodyno_model::Diagnostic;
 
-use super::{DepthSweep, Design, Line, Specification};
+use super::{DepthSweep, Design, DesignLine, Specification};
 
 /// The file.
 ///
@@ -65,7 +65,7 @@ fn specifications(design: &Design, text: &mut String) {
              'size,% of size,% reads,% random,delay,burst,align,reply\n",
             known.name.trim()
         );
-        for Line { bytes, percent, reads, random, delay_ms, burst, align } in &known.lines {
+        for DesignLine { bytes, percent, reads, random, delay_ms, burst, align } in &known.lines {
             let _ = writeln!(text, "\t{bytes},{percent},{reads},{random},{delay_ms},{burst},{align},0");
         }
     }
@@ -158,7 +158,7 @@ fn assigned(settings: &Settings, worker: &Worker) -> Vec<String> {
 }
 
 fn specification(read: &Read, is_assigned: &dyn Fn(&str) -> bool) -> Specification {
-    let line = |line: &AccessLine| Line {
+    let line = |line: &AccessLine| DesignLine {
         bytes: line.bytes,
         percent: line.percent,
         reads: line.reads,

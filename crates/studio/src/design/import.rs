@@ -3,10 +3,10 @@
 //! It refuses plans that are no drawn reads and writes on files and devices: they are run as they were written.
 
 use iodyno_model::{
-    Blend, Diagnostic, Extent, Job, Pattern, Pick, Plan, Rate, Size, TargetKind, Verb, Workload,
+    Blend, Coverage, Diagnostic, Extent, Job, Pattern, Pick, Plan, Rate, Size, TargetKind, Verb, Workload,
 };
 
-use super::{Design, Line, SECTOR, Specification, one};
+use super::{Design, DesignLine, SECTOR, Specification, one};
 
 /// Time of what ended by amount, s.
 const RUN_S: u64 = 60;
@@ -46,6 +46,12 @@ pub fn of_plan(name: &str, plan: &Plan) -> Result<(Design, Vec<String>), Vec<Dia
             }
         }
         let lines = lines(pattern, job)?;
+        if pattern.coverage != Coverage::Repeating && lines.iter().any(|line| line.random > 0) {
+            let name = &job.name;
+            notes.push(format!(
+                "`{name}` goes to each place once before any comes again; here they are drawn"
+            ));
+        }
         let name = specification_name(&design, phase, job);
         if !design.specifications.iter().any(|known| known.lines == lines) {
             design.specifications.push(Specification { name, assigned: true, lines });
@@ -123,7 +129,7 @@ fn specification_name(design: &Design, phase: &str, job: &Job) -> String {
 }
 
 /// The lines that make the same operations.
-fn lines(pattern: &Pattern, job: &Job) -> Result<Vec<Line>, Vec<Diagnostic>> {
+fn lines(pattern: &Pattern, job: &Job) -> Result<Vec<DesignLine>, Vec<Diagnostic>> {
     let weight = |verb: Verb| {
         pattern.mix.shares.iter().filter(|share| share.verb == verb).map(|share| share.weight).sum::<f64>()
     };
@@ -142,7 +148,7 @@ fn lines(pattern: &Pattern, job: &Job) -> Result<Vec<Line>, Vec<Diagnostic>> {
     {
         return refuse(&format!("`{}`: its reads and writes differ in more than their share", job.name));
     }
-    let random = random(pick)
+    let random = random(pick, job.workers)
         .map_or_else(|| refuse(&format!("`{}` picks its places in another way", job.name)), Ok)?;
     let (delay_ms, burst) = match &job.pace.think {
         Some(think) => (think.sleep_ns / 1_000_000, think.every.max(1)),
@@ -151,7 +157,7 @@ fn lines(pattern: &Pattern, job: &Job) -> Result<Vec<Line>, Vec<Diagnostic>> {
     let line = |bytes: u64, percent: u64| {
         // An alignment of 0 is that of the size in a plan, and of a sector in IOMeter.
         let align = if align == 0 { bytes } else { align };
-        Line { bytes, percent, reads, random, delay_ms, burst, align }
+        DesignLine { bytes, percent, reads, random, delay_ms, burst, align }
     };
     match size {
         Size::Fixed(bytes) if *bytes > 0 => Ok(vec![line(*bytes, 100)]),
@@ -163,12 +169,21 @@ fn lines(pattern: &Pattern, job: &Job) -> Result<Vec<Line>, Vec<Diagnostic>> {
 }
 
 /// How many go anywhere, percent.
-fn random(pick: &Pick) -> Option<u64> {
+fn random(pick: &Pick, workers: u32) -> Option<u64> {
     match pick {
         Pick::Sequential => Some(0),
         Pick::Uniform => Some(100),
+        // A block alone is walked through; so are several that follow each other.
+        Pick::Segmented { block_bytes, count, stride_bytes, shuffled } => {
+            let follow = stride_bytes == block_bytes || (*stride_bytes == 0 && workers == 1);
+            match shuffled {
+                true => (*count == 1).then_some(100),
+                false => (*count == 1 || follow).then_some(0),
+            }
+        }
         Pick::Blend(ways) => {
-            let percent = |way: &Blend| random(&way.pick).map(|random| way.percent * random as f64 / 100.0);
+            let percent =
+                |way: &Blend| random(&way.pick, workers).map(|random| way.percent * random as f64 / 100.0);
             let sum: Option<f64> = ways.iter().map(percent).sum();
             sum.map(|sum| sum.round() as u64)
         }

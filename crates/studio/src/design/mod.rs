@@ -109,13 +109,13 @@ pub struct Specification {
     pub name: String,
     /// Whether it runs.
     pub assigned: bool,
-    pub lines: Vec<Line>,
+    pub lines: Vec<DesignLine>,
 }
 
 /// A line of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Line {
+pub struct DesignLine {
     pub bytes: u64,
     /// How many of all operations are of this line, percent.
     pub percent: u64,
@@ -131,25 +131,25 @@ pub struct Line {
     pub align: u64,
 }
 
-impl Default for Line {
+impl Default for DesignLine {
     fn default() -> Self {
-        Line { bytes: 4096, percent: 100, reads: 100, random: 0, delay_ms: 0, burst: 1, align: 0 }
+        DesignLine { bytes: 4096, percent: 100, reads: 100, random: 0, delay_ms: 0, burst: 1, align: 0 }
     }
 }
 
-impl Line {
+impl DesignLine {
     /// What its places are multiples of.
     fn align_bytes(&self) -> u64 {
         if self.align == 0 { SECTOR } else { self.align }
     }
 
     /// Whether it goes somewhere as another one does.
-    fn goes_as(&self, other: &Line) -> bool {
+    fn goes_as(&self, other: &DesignLine) -> bool {
         (self.random, self.align_bytes()) == (other.random, other.align_bytes())
     }
 
     /// Whether it pauses as another one does.
-    fn pauses_as(&self, other: &Line) -> bool {
+    fn pauses_as(&self, other: &DesignLine) -> bool {
         (self.delay_ms, self.burst) == (other.delay_ms, other.burst)
     }
 }
@@ -265,7 +265,7 @@ fn one(message: &str, hint: &str) -> Vec<Diagnostic> {
 
 /// Something that was written in another language, and what of the design that language does not say.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Exported {
+pub struct LoadExport {
     pub text: String,
     pub notes: Vec<String>,
 }

@@ -1,6 +1,8 @@
-//! The access specifications that IOMeter 1.1.0 begins with. Source: the list of its window, Iometer User's Guide 1.1.0.
+//! The access specifications that IOMeter 1.1.0 begins with.
+//!
+//! Source: the list of a public reimplementation that says it mirrors the original's; not compared with IOMeter itself.
 
-use super::{Line, Specification};
+use super::{DesignLine, Specification};
 
 /// Sizes, their names, shares of reads, and whether they are aligned and random; all others are sequential, from any sector.
 const KINDS: &[(u64, &str, &[u64], bool)] = &[
@@ -15,14 +17,20 @@ const KINDS: &[(u64, &str, &[u64], bool)] = &[
 
 /// The list, in its order; `Idle`, which does nothing, is left out.
 pub fn stock() -> Vec<Specification> {
-    let alone =
-        |name: &str, line: Line| Specification { name: name.into(), assigned: false, lines: vec![line] };
-    let mut list = vec![alone("Default", Line { bytes: 65_536, ..Line::default() })];
+    let alone = |name: &str, line: DesignLine| Specification {
+        name: name.into(),
+        assigned: false,
+        lines: vec![line],
+    };
+    let mut list = vec![alone("Default", DesignLine { bytes: 65_536, ..DesignLine::default() })];
     for (bytes, size, shares, aligned) in KINDS {
         for reads in *shares {
             let (random, align) = if *aligned { (100, *bytes) } else { (0, 0) };
             let name = format!("{size}; {reads}% Read; {random}% random");
-            list.push(alone(&name, Line { bytes: *bytes, reads: *reads, random, align, ..Line::default() }));
+            list.push(alone(
+                &name,
+                DesignLine { bytes: *bytes, reads: *reads, random, align, ..DesignLine::default() },
+            ));
         }
     }
     list.push(all_in_one(&list[1..]));
@@ -34,6 +42,6 @@ fn all_in_one(list: &[Specification]) -> Specification {
     let count = list.len() as u64;
     let lines = list.iter().flat_map(|known| &known.lines).enumerate();
     let share = |index: usize| 100 / count + u64::from((index as u64) < 100 % count);
-    let lines = lines.map(|(index, line)| Line { percent: share(index), ..line.clone() }).collect();
+    let lines = lines.map(|(index, line)| DesignLine { percent: share(index), ..line.clone() }).collect();
     Specification { name: "All in one".into(), assigned: false, lines }
 }

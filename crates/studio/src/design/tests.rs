@@ -58,11 +58,11 @@ fn plan(tool: &str, line: &str, file: (&str, &str)) -> Plan {
     }
 }
 
-fn line(bytes: u64, reads: u64, random: u64) -> Line {
-    Line { bytes, reads, random, align: bytes, ..Line::default() }
+fn line(bytes: u64, reads: u64, random: u64) -> DesignLine {
+    DesignLine { bytes, reads, random, align: bytes, ..DesignLine::default() }
 }
 
-fn specification(name: &str, lines: Vec<Line>) -> Specification {
+fn specification(name: &str, lines: Vec<DesignLine>) -> Specification {
     Specification { name: name.into(), assigned: true, lines }
 }
 
@@ -100,8 +100,8 @@ fn the_stock_list_is_iometers() {
 #[test]
 fn an_icf_says_all_of_a_design() {
     let mut design = guide();
-    let mixed = Line { percent: 40, delay_ms: 3, burst: 8, align: 0, ..line(512, 67, 30) };
-    let other = Line { percent: 60, delay_ms: 3, burst: 8, ..line(65_536, 20, 100) };
+    let mixed = DesignLine { percent: 40, delay_ms: 3, burst: 8, align: 0, ..line(512, 67, 30) };
+    let other = DesignLine { percent: 60, delay_ms: 3, burst: 8, ..line(65_536, 20, 100) };
     design.specifications.push(specification("Files, mixed", vec![mixed, other]));
     design
         .specifications
@@ -130,10 +130,10 @@ fn pattern(job: &Job) -> Pattern {
 #[test]
 fn the_plan_file_is_the_same_load() {
     let mut design = guide();
-    let small = Line { percent: 80, ..line(4096, 70, 100) };
-    let large = Line { percent: 20, align: 4096, ..line(65_536, 10, 100) };
+    let small = DesignLine { percent: 80, ..line(4096, 70, 100) };
+    let large = DesignLine { percent: 20, align: 4096, ..line(65_536, 10, 100) };
     design.specifications.push(specification("mix", vec![small, large]));
-    let half = Line { delay_ms: 2, burst: 4, ..line(8192, 100, 50) };
+    let half = DesignLine { delay_ms: 2, burst: 4, ..line(8192, 100, 50) };
     design.specifications.push(specification("half", vec![half]));
     design.targets.push("/dev/x".into());
     (design.first_sector, design.rate) = (16, Some(1000.0));
@@ -156,18 +156,39 @@ fn the_plan_file_is_the_same_load() {
 #[test]
 fn fio_is_given_the_same_load() {
     let mut design = guide();
-    let paused = Line { delay_ms: 2, burst: 4, ..line(8192, 70, 100) };
+    let paused = DesignLine { delay_ms: 2, burst: 4, ..line(8192, 70, 100) };
     design.specifications.push(specification("mix", vec![paused]));
     design.specifications.push(specification("stream", vec![line(1 << 20, 100, 0)]));
     design.rate = Some(1000.0);
     let exported = fio(&design, &kind).unwrap();
     let plan = plan("fio", "j.fio", ("j.fio", &exported.text));
-    let (back, _) = of_plan("guide", &plan).unwrap();
+    let (back, notes) = of_plan("guide", &plan).unwrap();
     assert_eq!(back.targets, ["/srv/iobw.tst"]);
     assert_eq!((back.depth, back.run_s, back.ramp_s, back.sectors), (64, 60, 10, design.sectors));
+    assert_eq!(notes, Vec::<String>::new());
+    let heads = ["[4 KiB aligned, 0% Read, 100% random]", "[mix]", "[stream]"];
+    assert!(heads.iter().all(|head| exported.text.lines().any(|line| line == *head)), "{}", exported.text);
     let lines =
         |design: &Design| design.specifications.iter().map(|known| known.lines.clone()).collect::<Vec<_>>();
     assert_eq!(lines(&back), lines(&design));
+}
+
+#[test]
+fn a_name_that_fio_cannot_have_becomes_one_that_it_can() {
+    for (name, head) in [
+        ("a; b # c [d]", "[a, b _ c (d)]"),
+        ("Global", "[_Global]"),
+        ("${HOME}", "[_{HOME}]"),
+        (&"ä".repeat(200), &format!("[{}]", "ä".repeat(100))),
+    ] {
+        let mut design = guide();
+        design.specifications[0].name = name.into();
+        let text = fio(&design, &kind).unwrap().text;
+        assert!(text.lines().any(|line| line == head), "{text}");
+        assert_eq!(plan("fio", "j.fio", ("j.fio", &text)).phases.len(), 1);
+    }
+    let design = Design { targets: vec!["/srv/a;b".into()], ..guide() };
+    assert!(fio(&design, &kind).is_err());
 }
 
 #[test]
@@ -198,10 +219,10 @@ fn other_tools_come_in_as_a_table() {
     );
     assert_eq!(
         design.specifications[0].lines,
-        [Line { reads: 70, random: 100, align: 8192, ..line(8192, 70, 100) }]
+        [DesignLine { reads: 70, random: 100, align: 8192, ..line(8192, 70, 100) }]
     );
     assert_eq!((design.specifications[1].name.as_str(), design.specifications.len()), ("b", 2));
-    assert_eq!(notes, Vec::<String>::new());
+    assert_eq!(notes, ["`a` goes to each place once before any comes again; here they are drawn"]);
     let (design, notes) = of_plan("ior", &plan("ior", "-w -t 1m -b 16m -o /srv/f", ("", ""))).unwrap();
     assert_eq!((design.run_s, design.specifications[0].lines[0].bytes), (60, 1 << 20));
     assert!(notes.iter().any(|note| note.contains("ends after 60 s")), "{notes:?}");
@@ -230,7 +251,10 @@ fn what_no_file_can_say_is_refused_with_its_field() {
     let endless = DepthSweep { from: 1, to: 64, step: 1, exponential: true };
     assert_eq!(fields(&|design| design.sweep = Some(endless.clone())), ["sweep"]);
     let mut design = guide();
-    let sideways = vec![Line { percent: 50, ..line(4096, 0, 100) }, Line { percent: 50, ..line(4096, 0, 0) }];
+    let sideways = vec![
+        DesignLine { percent: 50, ..line(4096, 0, 100) },
+        DesignLine { percent: 50, ..line(4096, 0, 0) },
+    ];
     design.specifications.push(specification("sideways", sideways));
     assert!(icf(&design).is_ok() && toml(&design, &kind).is_err() && fio(&design, &kind).is_err());
 }

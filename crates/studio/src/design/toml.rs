@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use iodyno_dialect::PathKind;
 use iodyno_model::Diagnostic;
 
-use super::{Design, Line, SECTOR, Specification, one};
+use super::{Design, DesignLine, SECTOR, Specification, one};
 
 /// The plan; `kind`: what a target's path is here.
 ///
@@ -93,7 +93,7 @@ fn phase(design: &Design, known: &Specification, text: &mut String) -> Result<()
 }
 
 /// How a value is said of the lines of one direction.
-type Saying<'a> = &'a dyn Fn(&[(&Line, f64)]) -> String;
+type Saying<'a> = &'a dyn Fn(&[(&DesignLine, f64)]) -> String;
 
 /// The lines about what is done and where.
 fn workload(known: &Specification) -> Result<String, Vec<Diagnostic>> {
@@ -111,7 +111,7 @@ fn workload(known: &Specification) -> Result<String, Vec<Diagnostic>> {
             return refuse("lines of one direction that differ in randomness or alignment");
         }
     }
-    let sum = |of: &[(&Line, f64)]| of.iter().map(|(_, weight)| weight).sum::<f64>();
+    let sum = |of: &[(&DesignLine, f64)]| of.iter().map(|(_, weight)| weight).sum::<f64>();
     let (read, write) = (sum(&reads), sum(&writes));
     let mut text = match (read > 0.0, write > 0.0) {
         (true, true) => format!("mix = {{ read = {read}, write = {write} }}\n"),
@@ -133,8 +133,8 @@ fn workload(known: &Specification) -> Result<String, Vec<Diagnostic>> {
 }
 
 /// The lines that read, or that write, each with its part of all operations in percent.
-fn direction(known: &Specification, reads: bool) -> Vec<(&Line, f64)> {
-    let weight = |line: &Line| {
+fn direction(known: &Specification, reads: bool) -> Vec<(&DesignLine, f64)> {
+    let weight = |line: &DesignLine| {
         let share = if reads { line.reads } else { 100 - line.reads.min(100) };
         line.percent as f64 * share as f64 / 100.0
     };
@@ -152,7 +152,7 @@ fn pick(random: u64) -> String {
     }
 }
 
-fn size(of: &[(&Line, f64)]) -> String {
+fn size(of: &[(&DesignLine, f64)]) -> String {
     let all: f64 = of.iter().map(|(_, weight)| weight).sum();
     match of {
         [(only, _)] => only.bytes.to_string(),

@@ -15,7 +15,7 @@ const HEADERS_MOST: usize = 64;
 
 /// What is asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Request {
+pub struct HttpRequest {
     pub method: String,
     /// Without what stands behind the question mark; decoded.
     pub path: String,
@@ -26,7 +26,7 @@ pub struct Request {
     pub body: Vec<u8>,
 }
 
-impl Request {
+impl HttpRequest {
     /// The value of a header, by its name in small letters.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
@@ -102,14 +102,14 @@ fn reason(status: u16) -> &'static str {
         200 => "OK",
         204 => "No Content",
         303 => "See Other",
-        400 => "Bad Request",
+        400 => "Bad HttpRequest",
         403 => "Forbidden",
         404 => "Not Found",
         405 => "Method Not Allowed",
         409 => "Conflict",
         413 => "Content Too Large",
         422 => "Unprocessable Content",
-        431 => "Request Header Fields Too Large",
+        431 => "HttpRequest Header Fields Too Large",
         501 => "Not Implemented",
         503 => "Service Unavailable",
         _ => "Error",
@@ -119,7 +119,7 @@ fn reason(status: u16) -> &'static str {
 /// A head that is whole.
 #[derive(Debug)]
 struct Head {
-    request: Request,
+    request: HttpRequest,
     /// Bytes of the head.
     length: usize,
     /// Bytes of the body behind it.
@@ -152,12 +152,12 @@ fn head(bytes: &[u8]) -> Result<Option<Head>, Response> {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let method = parsed.method.unwrap_or_default().to_string();
     let request =
-        Request { method, path: decoded(path, false), query: pairs(query), headers, body: Vec::new() };
+        HttpRequest { method, path: decoded(path, false), query: pairs(query), headers, body: Vec::new() };
     let body = body_length(&request)?;
     Ok(Some(Head { request, length, body }))
 }
 
-fn body_length(request: &Request) -> Result<usize, Response> {
+fn body_length(request: &HttpRequest) -> Result<usize, Response> {
     let count = |name: &str| request.headers.iter().filter(|(known, _)| known == name).count();
     if count("host") > 1 || count("content-length") > 1 {
         return Err(Response::refused(400, "a header stands there twice"));
@@ -207,10 +207,10 @@ fn decoded(text: &str, plus: bool) -> String {
 ///
 /// # Errors
 /// What the server answers to it by itself.
-pub fn parse(text: &str) -> Result<Request, Response> {
+pub fn parse(text: &str) -> Result<HttpRequest, Response> {
     match head(text.as_bytes())? {
         Some(Head { request, length, .. }) => {
-            Ok(Request { body: text.as_bytes()[length..].to_vec(), ..request })
+            Ok(HttpRequest { body: text.as_bytes()[length..].to_vec(), ..request })
         }
         None => Err(Response::refused(400, "the request is not whole")),
     }
@@ -260,7 +260,8 @@ mod tests {
     fn an_answer_has_its_length_and_no_header_ends_early() {
         let answer = Response::of("text/plain", "abc").with("X-One", "1\r\nSet-Cookie: evil=1");
         let text = String::from_utf8(answer.bytes()).unwrap();
-        let expected = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 3\r\nX-One: 1Set-Cookie: evil=1\r\nConnection: close\r\n\r\nabc";
+        let expected = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 3\r\n\
+                        X-One: 1Set-Cookie: evil=1\r\nConnection: close\r\n\r\nabc";
         assert_eq!(text, expected);
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::{BODY_MOST, HEAD_MOST, Head, Request, Response, head};
+use super::{BODY_MOST, HEAD_MOST, Head, HttpRequest, Response, head};
 
 /// How long a reader may be silent.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -24,13 +24,13 @@ const PIECES_MOST: usize = 4096;
 pub fn serve(
     name: &str,
     listener: TcpListener,
-    answer: impl Fn(&Request) -> Response + Send + Sync + 'static,
+    answer: impl Fn(&HttpRequest) -> Response + Send + Sync + 'static,
 ) -> io::Result<()> {
     let (answer, readers) = (Arc::new(answer), Arc::new(AtomicUsize::new(0)));
     let threads = name.to_string();
     let accept = move || {
         for reader in listener.incoming().flatten() {
-            let place = Place::take(&readers);
+            let place = ReaderPlace::take(&readers);
             let answer = Arc::clone(&answer);
             let one = move || match place {
                 Some(_place) => converse(reader, &*answer),
@@ -44,22 +44,22 @@ pub fn serve(
 }
 
 /// One of the places for readers, given back when its reader has gone.
-struct Place(Arc<AtomicUsize>);
+struct ReaderPlace(Arc<AtomicUsize>);
 
-impl Place {
-    fn take(readers: &Arc<AtomicUsize>) -> Option<Place> {
-        let place = Place(Arc::clone(readers));
+impl ReaderPlace {
+    fn take(readers: &Arc<AtomicUsize>) -> Option<ReaderPlace> {
+        let place = ReaderPlace(Arc::clone(readers));
         (place.0.fetch_add(1, Ordering::Relaxed) < READERS_MOST).then_some(place)
     }
 }
 
-impl Drop for Place {
+impl Drop for ReaderPlace {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-fn converse(mut reader: TcpStream, answer: &dyn Fn(&Request) -> Response) {
+fn converse(mut reader: TcpStream, answer: &dyn Fn(&HttpRequest) -> Response) {
     let answered = match read(&mut reader) {
         Ok(Some(request)) => answer(&request),
         Ok(None) => return,
@@ -69,7 +69,7 @@ fn converse(mut reader: TcpStream, answer: &dyn Fn(&Request) -> Response) {
 }
 
 /// The next request; `None`: the reader has gone, or is silent.
-fn read(reader: &mut TcpStream) -> Result<Option<Request>, Response> {
+fn read(reader: &mut TcpStream) -> Result<Option<HttpRequest>, Response> {
     if reader.set_read_timeout(Some(PATIENCE)).is_err() {
         return Ok(None);
     }
@@ -129,7 +129,7 @@ mod tests {
     fn each_is_answered_and_nobody_waits_for_the_silent() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let place = listener.local_addr().unwrap();
-        let answer = |request: &Request| {
+        let answer = |request: &HttpRequest| {
             Response::of("text/plain", format!("{} {}", request.path, String::from_utf8_lossy(&request.body)))
         };
         serve("test", listener, answer).unwrap();

@@ -2,21 +2,21 @@
 
 use iodyno_model::{Remedy, units};
 
-use super::{Asked, Certainty, Claim, Data, Possible, Way};
+use super::{Certainty, Claim, Data, MeasuredLoad, Possible, WorkKind};
 use Certainty::{Expected, Open};
 
 /// Spans up to this may lie in the cache of a drive, a controller or a hypervisor. Chosen: larger than the caches of common
-/// RAID controllers (8 GiB) and the buffers of drives with flash (some GiB).
+/// RAID controllers (8 GiB) and the buffers of drives with flash (some GiB); `an_honest_result_raises_nothing` stands on one side.
 const DEVICE_CACHE_BYTES: u64 = 16 << 30;
 /// Writes of less than this many seconds may be over before a drive's fast part is full. Chosen: the caches of consumer
-/// drives last for tens of seconds at their full rate.
+/// drives last for tens of seconds at their full rate; `an_honest_result_raises_nothing` stands on one side.
 const BURST_SECONDS: f64 = 120.0;
 
 /// A check of what was asked.
-type Check = fn(&Asked, &[Claim]) -> Option<Possible>;
+type Check = fn(&MeasuredLoad, &[Claim]) -> Option<Possible>;
 
 /// All that hold for what was asked.
-pub fn check(asked: &Asked, claims: &[Claim]) -> Vec<Possible> {
+pub fn check(asked: &MeasuredLoad, claims: &[Claim]) -> Vec<Possible> {
     let checks: [Check; 15] = [
         pretended,
         cached_reads,
@@ -37,14 +37,14 @@ pub fn check(asked: &Asked, claims: &[Claim]) -> Vec<Possible> {
     checks.iter().filter_map(|check| check(asked, claims)).collect()
 }
 
-fn pretended(asked: &Asked, _: &[Claim]) -> Option<Possible> {
+fn pretended(asked: &MeasuredLoad, _: &[Claim]) -> Option<Possible> {
     let name = asked.pretended.as_ref()?;
     let is = if name == "/dev/null" || name == "/dev/zero" { "no storage" } else { "memory" };
     let sentence = format!("{name} is {is}: the figure is that of the processor");
     Some(Possible::new(Expected, Remedy::ChooseStorage, sentence))
 }
 
-fn cached_reads(asked: &Asked, _: &[Claim]) -> Option<Possible> {
+fn cached_reads(asked: &MeasuredLoad, _: &[Claim]) -> Option<Possible> {
     if !asked.reads || asked.direct == Some(true) || asked.pretended.is_some() {
         return None;
     }
@@ -83,14 +83,14 @@ fn cached_reads(asked: &Asked, _: &[Claim]) -> Option<Possible> {
     }
 }
 
-fn unflushed(asked: &Asked, claims: &[Claim]) -> Option<Possible> {
+fn unflushed(asked: &MeasuredLoad, claims: &[Claim]) -> Option<Possible> {
     let is_safe = asked.direct == Some(true) || asked.synced == Some(true);
     if !asked.writes || is_safe || asked.pretended.is_some() {
         return None;
     }
     let written = claims
         .iter()
-        .filter(|claim| claim.way == Way::Write)
+        .filter(|claim| claim.way == WorkKind::Write)
         .filter_map(|claim| claim.bytes)
         .fold(0.0, f64::max);
     let what = if written > 0.0 {
@@ -115,7 +115,7 @@ fn unflushed(asked: &Asked, claims: &[Claim]) -> Option<Possible> {
     }
 }
 
-fn holes(asked: &Asked, _: &[Claim]) -> Option<Possible> {
+fn holes(asked: &MeasuredLoad, _: &[Claim]) -> Option<Possible> {
     if !asked.reads || asked.reads_own == Some(true) || asked.pretended.is_some() {
         return None;
     }
@@ -134,7 +134,7 @@ fn holes(asked: &Asked, _: &[Claim]) -> Option<Possible> {
     }
 }
 
-fn reducible(asked: &Asked, _: &[Claim]) -> Option<Possible> {
+fn reducible(asked: &MeasuredLoad, _: &[Claim]) -> Option<Possible> {
     let (certainty, what) = match asked.data? {
         _ if !asked.writes => return None,
         Data::Zeros => (Expected, "it writes zeros, which compress to nothing where storage compresses"),
@@ -147,7 +147,7 @@ fn reducible(asked: &Asked, _: &[Claim]) -> Option<Possible> {
     Some(Possible::new(certainty, Remedy::WriteRandomData, what))
 }
 
-fn device_cache(asked: &Asked, _: &[Claim]) -> Option<Possible> {
+fn device_cache(asked: &MeasuredLoad, _: &[Claim]) -> Option<Possible> {
     let span = asked.span_bytes.filter(|span| *span < DEVICE_CACHE_BYTES)?;
     if !asked.reads || asked.direct != Some(true) {
         return None;
@@ -157,10 +157,10 @@ fn device_cache(asked: &Asked, _: &[Claim]) -> Option<Possible> {
     Some(Possible::new(Open, Remedy::OutgrowDeviceCache, sentence))
 }
 
-fn falling(asked: &Asked, claims: &[Claim]) -> Option<Possible> {
+fn falling(asked: &MeasuredLoad, claims: &[Claim]) -> Option<Possible> {
     let told = claims
         .iter()
-        .filter(|claim| claim.way == Way::Write)
+        .filter(|claim| claim.way == WorkKind::Write)
         .filter_map(|claim| claim.seconds)
         .fold(None, |most: Option<f64>, seconds| Some(most.map_or(seconds, |most| most.max(seconds))));
     let seconds = told.or(asked.seconds)?;
@@ -174,7 +174,7 @@ fn falling(asked: &Asked, claims: &[Claim]) -> Option<Possible> {
     Some(Possible::new(Open, Remedy::OutlastBurst, sentence))
 }
 
-fn late(asked: &Asked, claims: &[Claim]) -> Option<Possible> {
+fn late(asked: &MeasuredLoad, claims: &[Claim]) -> Option<Possible> {
     let has_latency = claims.is_empty() || claims.iter().any(|claim| claim.mean_ns.is_some());
     if asked.paced != Some(true) || asked.open_loop == Some(true) || !has_latency {
         return None;
@@ -184,13 +184,13 @@ fn late(asked: &Asked, claims: &[Claim]) -> Option<Possible> {
     Some(Possible::new(Expected, Remedy::SetOpenLoop, sentence))
 }
 
-fn generator(asked: &Asked, _: &[Claim]) -> Option<Possible> {
+fn generator(asked: &MeasuredLoad, _: &[Claim]) -> Option<Possible> {
     let sentence =
         "its data come from the kernel's random numbers, at some hundred MB/s: the rate may be theirs";
     asked.slow_generator.then(|| Possible::new(Expected, Remedy::PrepareData, sentence))
 }
 
-fn depth(asked: &Asked, _: &[Claim]) -> Option<Possible> {
+fn depth(asked: &MeasuredLoad, _: &[Claim]) -> Option<Possible> {
     let depth = asked.depth.filter(|depth| *depth > 1)?;
     if asked.one_at_a_time == Some(true) {
         let sentence = format!("a depth of {depth} was asked of an engine that does one operation at a time");
@@ -205,7 +205,7 @@ fn depth(asked: &Asked, _: &[Claim]) -> Option<Possible> {
     None
 }
 
-fn shared_file(asked: &Asked, _: &[Claim]) -> Option<Possible> {
+fn shared_file(asked: &MeasuredLoad, _: &[Claim]) -> Option<Possible> {
     if asked.shared_file != Some(true) || asked.workers.is_none_or(|workers| workers < 2) {
         return None;
     }
@@ -213,7 +213,7 @@ fn shared_file(asked: &Asked, _: &[Claim]) -> Option<Possible> {
     Some(Possible::new(Open, Remedy::SeparateFiles, sentence))
 }
 
-fn names(asked: &Asked, _: &[Claim]) -> Option<Possible> {
+fn names(asked: &MeasuredLoad, _: &[Claim]) -> Option<Possible> {
     if !asked.names || asked.pretended.is_some() {
         return None;
     }
@@ -232,7 +232,7 @@ fn names(asked: &Asked, _: &[Claim]) -> Option<Possible> {
     }
 }
 
-fn part(asked: &Asked, _: &[Claim]) -> Option<Possible> {
+fn part(asked: &MeasuredLoad, _: &[Claim]) -> Option<Possible> {
     let span = asked.span_bytes?;
     let sentence = format!(
         "{} of a device are read or written: a disk does not seek far, and a drive has the rest in reserve",
@@ -241,7 +241,7 @@ fn part(asked: &Asked, _: &[Claim]) -> Option<Possible> {
     asked.part_of_device.then(|| Possible::new(Open, Remedy::CoverWholeTarget, sentence))
 }
 
-fn peak(asked: &Asked, claims: &[Claim]) -> Option<Possible> {
+fn peak(asked: &MeasuredLoad, claims: &[Claim]) -> Option<Possible> {
     let in_flight = asked.in_flight()?;
     if asked.names
         || asked.network
@@ -259,11 +259,11 @@ fn peak(asked: &Asked, claims: &[Claim]) -> Option<Possible> {
     })
 }
 
-fn single_flow(asked: &Asked, claims: &[Claim]) -> Option<Possible> {
+fn single_flow(asked: &MeasuredLoad, claims: &[Claim]) -> Option<Possible> {
     let is_one = asked.workers.is_none_or(|workers| workers == 1);
     let rate = claims
         .iter()
-        .filter(|claim| claim.way == Way::Network)
+        .filter(|claim| claim.way == WorkKind::Network)
         .filter_map(|claim| claim.bytes_per_second)
         .fold(0.0, f64::max);
     if !asked.network || !is_one || rate < 1e9 {

@@ -2,7 +2,7 @@
 
 use iodyno_model::units;
 
-use super::{Asked, Claim, Way};
+use super::{Claim, MeasuredLoad, WorkKind};
 
 /// The shortest time in which flash of today answers a read of a page, ns. Source: data sheets of low-latency flash (SLC with
 /// few bits a cell) give 10 µs and more; usual flash needs 50 to 100 µs.
@@ -53,17 +53,17 @@ const CARRIERS: &[Carrier] = &[
 
 /// What a rate needs of each class: the widest that cannot carry it, and the narrowest that can.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Carried {
+pub struct NeededCarrier {
     pub rate: f64,
     pub too_narrow: Vec<Carrier>,
     pub wide_enough: Vec<Carrier>,
 }
 
 /// What would have had to carry so many bytes per second to each of so many hosts.
-pub fn carried(rate: f64, hosts: u32, way: Way) -> Carried {
+pub fn carried(rate: f64, hosts: u32, way: WorkKind) -> NeededCarrier {
     let each = rate / f64::from(hosts.max(1));
     let classes: &[Class] = match way {
-        Way::Network => &[Class::Network],
+        WorkKind::Network => &[Class::Network],
         _ => &[Class::Drive, Class::Network],
     };
     let (mut too_narrow, mut wide_enough) = (Vec::new(), Vec::new());
@@ -77,10 +77,10 @@ pub fn carried(rate: f64, hosts: u32, way: Way) -> Carried {
             CARRIERS.iter().find(|one| one.class == Class::Memory && one.bytes_per_second >= each).copied(),
         );
     }
-    Carried { rate: each, too_narrow, wide_enough }
+    NeededCarrier { rate: each, too_narrow, wide_enough }
 }
 
-impl Carried {
+impl NeededCarrier {
     /// As a sentence without a full stop: `2.9 GB/s need PCIe 3.0 x4 (74 % of it) …`.
     pub fn sentence(&self) -> String {
         let rate = units::decimal(self.rate);
@@ -105,8 +105,8 @@ impl Carried {
 }
 
 /// What the time of one operation, or its rate, says of the medium; nothing: it tells nothing.
-pub fn pages(asked: &Asked, claim: &Claim) -> Option<String> {
-    if claim.way != Way::Read || asked.random == Some(false) {
+pub fn pages(asked: &MeasuredLoad, claim: &Claim) -> Option<String> {
+    if claim.way != WorkKind::Read || asked.random == Some(false) {
         return None;
     }
     let rate = claim.operations_per_second?;

@@ -11,11 +11,11 @@ mod figures;
 
 use iodyno_model::{FindingKind, Remedy};
 
-pub use carriers::{Carried, Carrier, carried, pages};
+pub use carriers::{Carrier, NeededCarrier, carried, pages};
 
 /// Which way data went, or that names were worked on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Way {
+pub enum WorkKind {
     #[default]
     Read,
     Write,
@@ -31,7 +31,7 @@ pub struct Claim {
     /// What the tool called it.
     pub name: String,
     /// Which way.
-    pub way: Way,
+    pub way: WorkKind,
     /// Bytes per second.
     pub bytes_per_second: Option<f64>,
     /// Operations per second.
@@ -66,7 +66,7 @@ pub struct Claim {
 
 impl Claim {
     /// A figure of that name.
-    pub fn new(name: &str, way: Way) -> Self {
+    pub fn new(name: &str, way: WorkKind) -> Self {
         Claim { name: name.into(), way, ..Claim::default() }
     }
 
@@ -90,7 +90,7 @@ pub enum Data {
 
 /// How the figures were asked for; `None` everywhere: nothing shown tells.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Asked {
+pub struct MeasuredLoad {
     /// It reads; it writes; it works on names; it measures a network.
     pub reads: bool,
     pub writes: bool,
@@ -149,7 +149,7 @@ pub struct Asked {
     pub ceiling_bits: Option<u64>,
 }
 
-impl Asked {
+impl MeasuredLoad {
     /// Operations in flight at most, where it is told.
     pub fn in_flight(&self) -> Option<f64> {
         let depth = if self.one_at_a_time == Some(true) { Some(1) } else { self.depth };
@@ -197,7 +197,7 @@ impl Possible {
 }
 
 /// Every lie that may be in it, the surest first, each once.
-pub fn possible(asked: &Asked, claims: &[Claim]) -> Vec<Possible> {
+pub fn possible(asked: &MeasuredLoad, claims: &[Claim]) -> Vec<Possible> {
     let mut all = figures::check(asked, claims);
     all.extend(asked::check(asked, claims));
     all.sort_by_key(|one| (one.certainty, one.kind.number()));

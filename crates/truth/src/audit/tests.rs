@@ -1,10 +1,12 @@
+//! What pasted figures make possible, expected or proven, beside an honest load that makes nothing so.
+
 use iodyno_model::FindingKind as K;
 
 use super::*;
 
 /// A random read of 4 KiB blocks past the cache, of a device in use.
-fn honest() -> (Asked, Claim) {
-    let asked = Asked {
+fn honest() -> (MeasuredLoad, Claim) {
+    let asked = MeasuredLoad {
         reads: true,
         direct: Some(true),
         holes: Some(false),
@@ -14,7 +16,7 @@ fn honest() -> (Asked, Claim) {
         depth: Some(32),
         paced: Some(false),
         repeated: Some(5),
-        ..Asked::default()
+        ..MeasuredLoad::default()
     };
     let claim = Claim {
         bytes_per_second: Some(2e9),
@@ -26,16 +28,16 @@ fn honest() -> (Asked, Claim) {
         percentile: Some(99.9),
         range: Some((1.95e9, 2.0e9)),
         repeated: 5,
-        ..Claim::new("read", Way::Read)
+        ..Claim::new("read", WorkKind::Read)
     };
     (asked, claim)
 }
 
-fn found(asked: &Asked, claim: &Claim) -> Vec<(K, Certainty)> {
+fn found(asked: &MeasuredLoad, claim: &Claim) -> Vec<(K, Certainty)> {
     possible(asked, std::slice::from_ref(claim)).into_iter().map(|one| (one.kind, one.certainty)).collect()
 }
 
-fn certainty(asked: &Asked, claim: &Claim, kind: K) -> Option<Certainty> {
+fn certainty(asked: &MeasuredLoad, claim: &Claim, kind: K) -> Option<Certainty> {
     found(asked, claim).into_iter().find(|(known, _)| *known == kind).map(|(_, certainty)| certainty)
 }
 
@@ -48,36 +50,36 @@ fn an_honest_result_raises_nothing() {
 #[test]
 fn reads_are_of_memory_by_their_time_by_their_span_or_perhaps() {
     let (asked, claim) = honest();
-    let buffered = Asked { direct: Some(false), ..asked.clone() };
+    let buffered = MeasuredLoad { direct: Some(false), ..asked.clone() };
     assert_eq!(certainty(&buffered, &claim, K::CachedReads), Some(Certainty::Open));
-    let small = Asked { span_bytes: Some(1 << 30), memory_bytes: Some(1 << 34), ..buffered.clone() };
+    let small = MeasuredLoad { span_bytes: Some(1 << 30), memory_bytes: Some(1 << 34), ..buffered.clone() };
     assert_eq!(certainty(&small, &claim, K::CachedReads), Some(Certainty::Expected));
-    let large = Asked { span_bytes: Some(1 << 36), memory_bytes: Some(1 << 34), ..buffered.clone() };
+    let large = MeasuredLoad { span_bytes: Some(1 << 36), memory_bytes: Some(1 << 34), ..buffered.clone() };
     assert_eq!(certainty(&large, &claim, K::CachedReads), None);
     let quick = Claim { mean_ns: Some(3_000.0), longest_ns: None, ..claim.clone() };
     assert_eq!(certainty(&buffered, &quick, K::CachedReads), Some(Certainty::Proven));
     // Past the page cache it can only be a cache below it.
     assert_eq!(certainty(&asked, &quick, K::CachedReads), None);
     assert_eq!(certainty(&asked, &quick, K::DeviceCacheReads), Some(Certainty::Proven));
-    let unknown = Asked { direct: None, ..asked };
+    let unknown = MeasuredLoad { direct: None, ..asked };
     assert_eq!(certainty(&unknown, &claim, K::CachedReads), Some(Certainty::Open));
 }
 
 #[test]
 fn writes_without_a_flush_lie_unless_memory_is_outgrown() {
-    let asked = Asked {
+    let asked = MeasuredLoad {
         writes: true,
         direct: Some(false),
         synced: Some(false),
         memory_bytes: Some(1 << 30),
-        ..Asked::default()
+        ..MeasuredLoad::default()
     };
     let claim =
-        Claim { bytes: Some(1e9), seconds: Some(200.0), repeated: 3, ..Claim::new("write", Way::Write) };
+        Claim { bytes: Some(1e9), seconds: Some(200.0), repeated: 3, ..Claim::new("write", WorkKind::Write) };
     assert_eq!(certainty(&asked, &claim, K::UnflushedWrites), Some(Certainty::Expected));
     let more = Claim { bytes: Some(2e10), ..claim.clone() };
     assert_eq!(certainty(&asked, &more, K::UnflushedWrites), Some(Certainty::Open));
-    assert_eq!(certainty(&Asked { synced: Some(true), ..asked }, &claim, K::UnflushedWrites), None);
+    assert_eq!(certainty(&MeasuredLoad { synced: Some(true), ..asked }, &claim, K::UnflushedWrites), None);
 }
 
 #[test]
@@ -111,15 +113,15 @@ fn figures_show_what_they_are_made_of() {
 #[test]
 fn a_told_ceiling_is_held_against_each_claim() {
     let (asked, claim) = honest();
-    let told = Asked { ceiling_bits: Some(10_000_000_000), ..asked };
+    let told = MeasuredLoad { ceiling_bits: Some(10_000_000_000), ..asked };
     assert_eq!(certainty(&told, &claim, K::ImplausibleRate), Some(Certainty::Proven));
-    let wide = Asked { ceiling_bits: Some(25_000_000_000), ..told };
+    let wide = MeasuredLoad { ceiling_bits: Some(25_000_000_000), ..told };
     assert_eq!(certainty(&wide, &claim, K::ImplausibleRate), None);
 }
 
 #[test]
 fn a_rate_names_what_carries_it_and_what_cannot() {
-    let text = |rate, hosts| carried(rate, hosts, Way::Read).sentence();
+    let text = |rate, hosts| carried(rate, hosts, WorkKind::Read).sentence();
     assert_eq!(
         text(2.95e9, 1),
         "2.95 GB/s need PCIe 3.0 x4 (75 % of what it carries) or 25 Gbit/s Ethernet (94 % of what it carries) at least; SAS 12 \
@@ -128,17 +130,18 @@ fn a_rate_names_what_carries_it_and_what_cannot() {
     assert!(text(2.95e9, 4).starts_with("738 MB/s need SAS"), "{}", text(2.95e9, 4));
     assert!(text(1e12, 1).contains("more than any one link"), "{}", text(1e12, 1));
     assert!(text(70e9, 1).contains("cannot carry it"));
-    assert!(!carried(1e9, 1, Way::Network).sentence().contains("PCIe"));
+    assert!(!carried(1e9, 1, WorkKind::Network).sentence().contains("PCIe"));
 }
 
 #[test]
 fn a_network_s_rate_may_be_the_link_s_or_one_processor_s() {
-    let asked = Asked { network: true, workers: Some(1), repeated: Some(3), ..Asked::default() };
+    let asked =
+        MeasuredLoad { network: true, workers: Some(1), repeated: Some(3), ..MeasuredLoad::default() };
     let claim = Claim {
         bytes_per_second: Some(9.41e9 / 8.0),
         bytes: Some(1e12),
         seconds: Some(60.0),
-        ..Claim::new("flow", Way::Network)
+        ..Claim::new("flow", WorkKind::Network)
     };
     assert_eq!(certainty(&asked, &claim, K::NetworkBound), Some(Certainty::Expected));
     assert_eq!(certainty(&asked, &claim, K::ProcessorBound), Some(Certainty::Open));

@@ -9,7 +9,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::http::{Request, Response};
+use crate::http::{HttpRequest, Response};
 
 /// Browsers that may come with keys; the oldest is forgotten.
 const SESSIONS_MOST: usize = 16;
@@ -61,7 +61,7 @@ impl Gate {
     /// Such a word cannot be made.
     pub fn admit(
         &mut self,
-        request: &Request,
+        request: &HttpRequest,
         mut fresh: impl FnMut() -> Result<String, String>,
     ) -> Result<Admission, String> {
         let refuse = |why: &str| Ok(Admission::Refused(secured(Response::refused(403, why))));
@@ -108,13 +108,13 @@ impl Gate {
         secured(see_other("/")).with("Set-Cookie", cookie)
     }
 
-    fn has_session(&self, request: &Request) -> bool {
+    fn has_session(&self, request: &HttpRequest) -> bool {
         let session = request.cookie(&self.cookie());
         session.is_some_and(|session| self.sessions.iter().any(|known| known == session))
     }
 
     /// Whether the browser was told this address, and not a name that somebody lets lead here.
-    fn is_own_host(&self, request: &Request) -> bool {
+    fn is_own_host(&self, request: &HttpRequest) -> bool {
         let Some(host) = request.header("host") else { return false };
         let (name, port) = match host.rsplit_once(':') {
             Some((name, port)) if !port.ends_with(']') => (name, port.parse::<u16>().ok()),
@@ -133,7 +133,7 @@ impl Gate {
     }
 
     /// Whether a page of ours asks, or nobody does but who typed the address.
-    fn is_own_page(&self, request: &Request) -> bool {
+    fn is_own_page(&self, request: &HttpRequest) -> bool {
         let host = request.header("host").unwrap_or_default();
         let is_own = |origin: &str| origin.eq_ignore_ascii_case(&format!("http://{host}"));
         let opens = request.method == "GET" && request.path == "/";
