@@ -31,9 +31,6 @@ impl Loader for Shelf {
     fn now_unix_ns(&self) -> u64 {
         0
     }
-    fn entropy(&mut self) -> Result<[u8; 32], String> {
-        Ok([7; 32])
-    }
 }
 
 fn of(text: &str) -> Vec<Audit> {

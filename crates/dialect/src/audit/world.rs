@@ -63,6 +63,11 @@ impl Loader for ForeignHost<'_> {
         None
     }
 
+    /// Always the same: nothing is run by what it draws.
+    fn entropy(&mut self) -> Result<[u8; 32], String> {
+        Ok([0; 32])
+    }
+
     fn machine(&self) -> Machine {
         Machine { host: "host".into(), cpus: 64, memory_bytes: self.memory_bytes, ..Machine::default() }
     }
