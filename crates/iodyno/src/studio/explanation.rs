@@ -34,7 +34,13 @@ pub fn lowered(tool: &str, words: &[String], loader: &mut HostLoader) -> Result<
     };
     match request? {
         Request::Run(run) => Ok(*run),
-        Request::Refuse { err, .. } => refuse(err.trim_end().trim_start_matches("error: ")),
+        Request::Refuse { err, .. } => {
+            let text = err.trim_end().trim_start_matches("error: ");
+            match text.split_once("\n hint: ") {
+                Some((what, hint)) => Err(vec![Diagnostic::error(&Origin::argument(tool), what).hint(hint)]),
+                None => refuse(text),
+            }
+        }
         Request::Hosts(_) => refuse("name the hosts in their own field"),
         _ => refuse("it is no measurement of storage on this machine"),
     }

@@ -4,6 +4,7 @@
 //! there are messages for the user.
 
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -147,8 +148,17 @@ impl Runs {
 
 /// Asks a process that was started here to end, as Ctrl-C does.
 fn interrupt(process: u32) {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let signal = if ignores_interrupts(&status) { "-TERM" } else { "-INT" };
     // Without `kill` (a bare container) it runs to its end.
-    let _ = Command::new("kill").args(["-INT", &process.to_string()]).status();
+    let _ = Command::new("kill").args([signal, &process.to_string()]).status();
+}
+
+/// Whether SIGINT, signal 2, does nothing to a process: a shell starts all in the background (`iodyno studio &`) so, and what
+/// those start inherits it.
+fn ignores_interrupts(status: &str) -> bool {
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 0b10 > 0)
 }
 
 fn spawn(words: &[String]) -> Result<Child, Diagnostic> {
@@ -162,6 +172,8 @@ fn spawn(words: &[String]) -> Result<Child, Diagnostic> {
     let mut command = Command::new(program);
     command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.env("NO_COLOR", "1");
+    // Ctrl-C in a terminal reaches the whole group: the run would be told twice, and not wait for its workers.
+    command.process_group(0);
     command.spawn().map_err(wrong)
 }
 
@@ -276,6 +288,12 @@ mod tests {
             state: Mutex::default(),
             changed: Condvar::new(),
         }
+    }
+
+    #[test]
+    fn a_run_of_a_studio_in_the_background_can_be_stopped() {
+        assert!(ignores_interrupts("SigBlk:\t0000000000000000\nSigIgn:\t0000000000001006\n"));
+        assert!(!ignores_interrupts("SigIgn:\t0000000000001000\n") && !ignores_interrupts(""));
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! It refuses plans that are no drawn reads and writes on files and devices: they are run as they were written.
 
 use iodyno_model::{
-    Blend, Coverage, Diagnostic, Extent, Job, Pattern, Pick, Plan, Rate, Size, TargetKind, Verb, Workload,
+    Action, Blend, Coverage, Diagnostic, Extent, Job, Pattern, Pick, Plan, Rate, Size, TargetKind, Verb,
+    Workload,
 };
 
 use super::{Design, DesignLine, SECTOR, Specification, one};
@@ -18,8 +19,12 @@ const NS: u64 = 1_000_000_000;
 /// Why it cannot be shown as a table.
 pub fn of_plan(name: &str, plan: &Plan) -> Result<(Design, Vec<String>), Vec<Diagnostic>> {
     let mut notes = Vec::new();
-    let jobs =
+    let all =
         || plan.phases.iter().flat_map(|phase| phase.jobs.iter().map(move |job| (phase.name.as_str(), job)));
+    let jobs = || all().filter(|(_, job)| !removes(job));
+    if all().any(|(_, job)| removes(job)) {
+        notes.push("it removed its files at the end; here they stay".into());
+    }
     let Some((_, first)) = jobs().next() else { return refuse("it measures nothing by itself") };
     let mut design = Design { name: name.into(), seed: Some(plan.seed), ..Design::default() };
     (design.workers, design.depth) = (first.workers, first.depth.most.max(1));
@@ -72,6 +77,18 @@ pub fn of_plan(name: &str, plan: &Plan) -> Result<(Design, Vec<String>), Vec<Dia
     }
     notes.dedup();
     Ok((design, notes))
+}
+
+/// Whether a job does nothing but take files away, as IOR does at its end.
+fn removes(job: &Job) -> bool {
+    match &job.workload {
+        Workload::Pattern(pattern) => pattern.mix.shares.iter().all(|share| share.verb == Verb::Unlink),
+        Workload::Script(script) => script
+            .steps
+            .iter()
+            .all(|step| matches!(&step.action, Action::Do(operation) if operation.verb == Verb::Unlink)),
+        _ => false,
+    }
 }
 
 fn refuse<T>(why: &str) -> Result<T, Vec<Diagnostic>> {

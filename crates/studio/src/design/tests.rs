@@ -226,6 +226,7 @@ fn other_tools_come_in_as_a_table() {
     let (design, notes) = of_plan("ior", &plan("ior", "-w -t 1m -b 16m -o /srv/f", ("", ""))).unwrap();
     assert_eq!((design.run_s, design.specifications[0].lines[0].bytes), (60, 1 << 20));
     assert!(notes.iter().any(|note| note.contains("ends after 60 s")), "{notes:?}");
+    assert!(notes.iter().any(|note| note.contains("here they stay")), "{notes:?}");
 }
 
 #[test]
