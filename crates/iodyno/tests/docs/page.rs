@@ -33,12 +33,15 @@ pub struct Block {
     pub shown: Vec<String>,
 }
 
+/// The first line of the page on findings.
+const FINDINGS: &str = "# How storage numbers lie";
 /// The words that begin a command in a line that is moved in.
 const COMMANDS: [&str; 8] = ["iodyno ", "rm ", "mkdir ", "truncate ", "printf ", "sync", "for ", "taskset "];
 
 /// The blocks of a page, in their order.
 pub fn blocks(text: &str) -> Vec<Block> {
     let lines: Vec<&str> = text.lines().collect();
+    let is_on_findings = lines.first() == Some(&FINDINGS);
     let mut blocks = Vec::new();
     let mut at = 0;
     while at < lines.len() {
@@ -57,7 +60,7 @@ pub fn blocks(text: &str) -> Vec<Block> {
             blocks.push(block);
             continue;
         }
-        let moved_in = lines[at..].iter().take_while(|line| is_command(line)).count();
+        let moved_in = lines[at..].iter().take_while(|line| is_on_findings && is_command(line)).count();
         if moved_in > 0 && (at == 0 || lines[at - 1].trim().is_empty()) {
             let statements = statements(&lines, at..at + moved_in);
             blocks.push(Block { statements, shown: Vec::new() });
