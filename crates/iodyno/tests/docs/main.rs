@@ -97,7 +97,8 @@ fn first_screen_has_the_two_commands() -> Outcome {
 
 /// What the pages' notation means.
 fn the_notation_is_read() -> Outcome {
-    let page = "# How storage numbers lie\n\n```sh\niodyno a   # tests add: --quick\nfalse  # exit status 1\n# not run here: needs two hosts\nssh b\n```\n\n\
+    let page = "# How storage numbers lie\n\n```sh\niodyno a   # tests add: --quick\n\
+                false  # exit status 1\n# not run here: needs two hosts\nssh b\n```\n\n\
                 ```text\nrate  12 MB/s  …\n```\n\n    iodyno dd if=F\n    rm F\n\n    picture ──► 1\n";
     let found = blocks(page);
     assert_eq!(found.len(), 2, "{found:?}");
