@@ -30,7 +30,9 @@ use crate::pts::PtsArgs;
 use crate::record::RecordArgs;
 use crate::runs::{self, parsed, print};
 use crate::session::{self, OutputPolicy, say};
+use crate::studio::StudioArgs;
 use crate::trace::TraceArgs;
+use crate::tui::TuiArgs;
 use crate::tune::TuneArgs;
 use crate::vector_search::VectorSearchArgs;
 use crate::whatif::WhatifArgs;
@@ -163,6 +165,8 @@ fn own_help(world: &World, name: &str) -> Option<String> {
         "crash" => CrashArgs::command(),
         "whatif" => WhatifArgs::command(),
         "explain" => ExplainArgs::command(),
+        "studio" => StudioArgs::command(),
+        "tui" => TuiArgs::command(),
         "cache" => CacheArgs::command(),
         "doctor" => DoctorArgs::command(),
         "engines" => lists::EnginesArgs::command(),

@@ -61,6 +61,7 @@ const ENTRIES: &[Entry] = &[
         .refused("no version that can be had here prints them", "--also json=FILE writes a record that programs read"),
     switch("help", "print this").also(&["?"]),
     switch("usage", "print the options in short"),
+    switch("version", "print the version (later versions)"),
 ];
 
 /// The page about dbench, with a table of its options.
@@ -74,6 +75,7 @@ pub fn help(options: &GivenOptions) -> Option<String> {
     match (options.flag("help"), options.flag("usage")) {
         (true, _) => Some(format!("{USAGE}\n{}", TABLE.help())),
         (_, true) => Some(USAGE.into()),
+        _ if options.flag("version") => Some(format!("dbench version {}\n", super::VERSION)),
         _ => None,
     }
 }

@@ -77,8 +77,11 @@ impl Report {
             LogLevel::Metric => "METRIC",
             LogLevel::Info => "INFO",
         };
-        writeln!(output.files.file(&self.path(&self.context.test.log))?, "[{word}] {text}")?;
+        let log = output.files.file(&self.path(&self.context.test.log))?;
+        writeln!(log, "[{word}] {text}")?;
         if level != LogLevel::Info {
+            // Whoever follows the log sees what standard output shows.
+            log.flush()?;
             writeln!(output.out, "[{word}] {text}")?;
         }
         Ok(())

@@ -58,6 +58,16 @@ impl Figure {
         Figure { name: name.into(), ours, class: (ours, ours), known, doubt: 0.0 }
     }
 
+    /// The same of a histogram, which says no more than a class; the client itself was held up by so much, ns.
+    pub fn kept(name: impl Into<String>, ours_ns: u64, known_ns: u64, doubt_ns: u64) -> Self {
+        let (ours, known) = (ours_ns as f64 / 1e3, known_ns as f64 / 1e3);
+        Figure {
+            class: class(ours_ns),
+            doubt: doubt_ns as f64 / known_ns as f64,
+            ..Figure::new(name, ours, known)
+        }
+    }
+
     /// A rate, an s: so many operations in our time beside as many in each of the log's times and what the plain client
     /// needed beyond it in the same turn; all in ns.
     pub fn rate(count: u64, ours_ns: u64, logged_ns: &[u64], beyond_ns: &[u64]) -> Self {
