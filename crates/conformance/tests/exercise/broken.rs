@@ -128,7 +128,7 @@ pub fn cases() -> Vec<Case> {
     });
     let names = NAMES
         .into_iter()
-        .map(|fault| Case::new(format!("raced_{}", fault.name()), &needs, move || raced(fault)));
+        .map(|fault| Case::new(format!("raced_{}", fault.name()), &needs, move || raced(fault)).against());
     let unbroken = Case::new("what_keeps_all_rules_is_clean", &needs, unbroken);
     let known = Case::new("races_go_on_after_a_known_one", &needs, known);
     content.chain(names).chain([unbroken, known]).collect()

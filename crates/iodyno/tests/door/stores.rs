@@ -21,7 +21,7 @@ pub fn cases() -> Vec<Case> {
         Case::new("a container's credentials, and the order of sources", &[], of_a_container),
         Case::new("a thousand connections of one worker fit in 64 MiB", &[], a_thousand_connections),
         Case::new("Ctrl-C leaves no object behind", &[], interrupted),
-        Case::new("moto takes every verb, parts and checksums", &[Need::Tool("python3")], moto),
+        Case::new("moto takes every verb, parts and checksums", &[Need::Tool("python3")], moto).against(),
         // Its 373 checks take moto one to two minutes: `cargo xtask against door`.
         Case::new("s3check finds of moto what its profile says", &[Need::Tool("python3")], moto_is_checked)
             .against(),

@@ -154,7 +154,8 @@ pub fn cases() -> Vec<Case> {
     let needs = [Need::Root, Need::Fuse];
     let mut cases = vec![
         Case::new("without_a_fault_nothing_is_found", &needs, faultless),
-        Case::new("without_a_fault_nothing_is_found_where_it_judges_itself", &needs, faultless_judge),
+        Case::new("without_a_fault_nothing_is_found_where_it_judges_itself", &needs, faultless_judge)
+            .against(),
         // No fault is found in the other groups; kernels' own file systems are judged by all of them.
         Case::new("without_a_fault_nothing_at_all_is_found", &needs, faultless_whole).against(),
         Case::new(
@@ -167,7 +168,8 @@ pub fn cases() -> Vec<Case> {
     ];
     for (fault, marks) in PLANTED {
         let name = format!("finds_{}", fault.name().replace('-', "_"));
-        cases.push(Case::new(name, &needs, move || finds(*fault, marks)));
+        // Each is one more fault that the same checks find: continuous integration takes a sample.
+        cases.push(Case::new(name, &needs, move || finds(*fault, marks)).against());
     }
     cases
 }

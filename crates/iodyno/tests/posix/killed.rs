@@ -52,7 +52,9 @@ pub fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for (name, signal) in [("kill", libc::SIGKILL), ("interrupt", libc::SIGINT), ("terminate", libc::SIGTERM)]
     {
-        cases.push(Case::new(format!("{name}_in_the_middle_on_ext4"), &ext4, move || killed_on_ext4(signal)));
+        let on_ext4 =
+            Case::new(format!("{name}_in_the_middle_on_ext4"), &ext4, move || killed_on_ext4(signal));
+        cases.push(on_ext4.against());
         let needs = [Need::Root, Need::Mount];
         cases.push(Case::new(format!("{name}_in_the_middle_on_tmpfs"), &needs, move || {
             killed_on_tmpfs(signal)
