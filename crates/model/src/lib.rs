@@ -102,7 +102,7 @@ pub use secret::SecretKind;
 pub use setting::Setting;
 pub use sighting::{
     ClockFacts, ConnectionActivity, ControlActivity, CpuShares, DeviceActivity, InterfaceActivity, IoLimit,
-    Layout, MemoryLevels, MountActivity, NameCache, Pressure, ProcessorActivity, QueueActivity, RecordedTree,
+    Layout, MemoryLevels, MountActivity, NameCache, Pressure, ProcessorActivity, ProcessorShare, QueueActivity, RecordedTree,
     Sample, Sighting,
 };
 pub use sweep::{Coordinate, Parameter, Sweep, Value};

@@ -255,8 +255,24 @@ pub struct ProcessorActivity {
     /// NUMA nodes of the machine.
     #[reflect(default)]
     pub numa_nodes: u32,
+    /// Each processor that may be used, of one machine; of several: none.
+    #[reflect(omit_empty)]
+    pub each: Vec<ProcessorShare>,
     /// The interval all this covers, ns.
     pub interval_ns: u64,
+}
+
+/// A processor's time, in percent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Reflect)]
+pub struct ProcessorShare {
+    /// The system's number of it.
+    pub number: u32,
+    /// In user space, at any priority.
+    pub user_percent: f64,
+    /// In the kernel.
+    pub system_percent: f64,
+    /// In interrupts, those that are put off included; a part of the kernel's time.
+    pub interrupt_percent: f64,
 }
 
 /// Time during which some, or all, of the work waited, ns. Source: `/proc/pressure` or the control group's own files.

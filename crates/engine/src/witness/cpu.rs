@@ -1,6 +1,6 @@
 //! Processor time: of the whole machine (`/proc/stat`), of this program and of one worker (`getrusage`).
 
-use iodyno_model::{CpuShares, Sighting};
+use iodyno_model::{CpuShares, ProcessorShare, Sighting};
 
 /// What is told of each processor, in ticks of the kernel's own unit: user, nice, system, idle, waiting for I/O,
 /// interrupts, soft interrupts, stolen.
@@ -89,6 +89,23 @@ impl Times {
             idle_percent: percent(&[3]),
             runnable: self.running.saturating_sub(1),
         }
+    }
+
+    /// The same of each processor of a set.
+    pub fn each(&self, before: &Times, allowed: impl Fn(u32) -> bool) -> Vec<ProcessorShare> {
+        let share = |(number, fields): &(u32, Fields)| {
+            let (_, then) = before.each.iter().find(|(other, _)| other == number)?;
+            let delta = difference(fields, then);
+            let total = delta.iter().sum::<u64>().max(1) as f64;
+            let percent = |fields: &[usize]| ticks(&delta, fields) as f64 / total * 100.0;
+            Some(ProcessorShare {
+                number: *number,
+                user_percent: percent(&[0, 1]),
+                system_percent: percent(&[2, 5, 6]),
+                interrupt_percent: percent(&[5, 6]),
+            })
+        };
+        self.each.iter().filter(|(number, _)| allowed(*number)).filter_map(share).collect()
     }
 
     /// Time that the processors of a set were busy, were taken away, and had no work since an earlier reading, ns.

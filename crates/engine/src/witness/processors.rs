@@ -48,8 +48,8 @@ impl Processors {
     /// are processes of their own, ns: they count as ours only when somebody has heard of their end.
     pub fn close(&self, workers_ns: u64) -> Vec<Sighting> {
         let Some(after) = cpu::read() else { return Vec::new() };
-        let [busy_ns, steal_ns, idle_ns] =
-            after.spent(&self.before, |number| self.allowed.is_empty() || self.allowed.contains(&number));
+        let is_allowed = |number| self.allowed.is_empty() || self.allowed.contains(&number);
+        let [busy_ns, steal_ns, idle_ns] = after.spent(&self.before, is_allowed);
         let most = mhz(&self.allowed, "cpuinfo_max_freq");
         let mhz = match (self.mhz, mhz(&self.allowed, "scaling_cur_freq"), most) {
             (Some(before), Some(now), Some(most)) => Some([before, now, most]),
@@ -68,6 +68,7 @@ impl Processors {
             governor: governor(),
             throttled,
             numa_nodes: numa_nodes(),
+            each: after.each(&self.before, is_allowed),
             interval_ns: clock::monotonic().saturating_sub(self.since),
         };
         vec![after.since(&self.before), Sighting::Processors(activity)]

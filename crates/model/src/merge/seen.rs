@@ -134,7 +134,9 @@ impl ProcessorActivity {
         self.throttled = sum(self.throttled, other.throttled);
         self.governor = self.governor.take().or_else(|| other.governor.clone());
         let interval_ns = self.interval_ns.max(other.interval_ns);
-        fields::add(self, other);
+        // Processors of two machines have the same numbers.
+        self.each.clear();
+        fields::add(self, &ProcessorActivity { each: Vec::new(), ..other.clone() });
         self.interval_ns = interval_ns;
     }
 }

@@ -3,7 +3,7 @@
 //! Times are in ms, raw times in ns. It refuses to make figures of what was not counted: failures are not operations.
 
 use iodyno_model::histogram::upper_edge;
-use iodyno_model::{Histogram, JobRecord, PhaseRecord, Sighting, Tally, Verb};
+use iodyno_model::{Histogram, JobRecord, PhaseRecord, ProcessorShare, Sighting, Tally, Verb};
 
 use super::super::lower::RunPhase;
 use super::super::settings::{ResultScope, Settings};
@@ -44,6 +44,8 @@ pub enum RowScope {
     Worker,
     /// A target's.
     Disk,
+    /// A processor's of a manager.
+    Processor,
 }
 
 impl RowScope {
@@ -51,14 +53,14 @@ impl RowScope {
     pub fn recorded(self) -> ResultScope {
         match self {
             RowScope::All => ResultScope::Sum,
-            RowScope::Manager => ResultScope::Managers,
+            RowScope::Manager | RowScope::Processor => ResultScope::Managers,
             RowScope::Worker => ResultScope::Workers,
             RowScope::Disk => ResultScope::Targets,
         }
     }
 
     fn word(self) -> &'static str {
-        ["ALL", "MANAGER", "WORKER", "DISK"][self as usize]
+        ["ALL", "MANAGER", "WORKER", "DISK", "PROCESSOR"][self as usize]
     }
 }
 
@@ -127,6 +129,8 @@ pub struct ResultRow {
     pub figures: ResultFigures,
     /// Processor time: user and system, percent.
     pub cpu: Option<(f64, f64)>,
+    /// Of a processor's row: its time in interrupts, percent.
+    pub interrupts: Option<f64>,
 }
 
 /// Whose a tally is.
@@ -158,7 +162,12 @@ pub fn rows(
         Sighting::Cpu { user_percent, system_percent, .. } => Some((*user_percent, *system_percent)),
         _ => None,
     });
-    let gathered = RowSums { configuration, part, shares: &shares, cpu, host };
+    let each = phase.sightings.iter().find_map(|sighting| match sighting {
+        Sighting::Processors(activity) => Some(activity.each.as_slice()),
+        _ => None,
+    });
+    let gathered =
+        RowSums { configuration, part, shares: &shares, cpu, each: each.unwrap_or_default(), host };
     let workers = |machine: &u32| gathered.workers(*machine).len();
     let mut all = gathered.row(RowScope::All, "All".into(), |_| true);
     all.counts = [Some(machines.len()), Some(machines.iter().map(workers).sum()), Some(shares.len())];
@@ -184,6 +193,8 @@ struct RowSums<'a> {
     part: &'a RunPhase,
     shares: &'a [MachineShare<'a>],
     cpu: Option<(f64, f64)>,
+    /// The processors, where there is one machine.
+    each: &'a [ProcessorShare],
     host: &'a dyn Fn(u32) -> String,
 }
 
@@ -196,7 +207,7 @@ impl RowSums<'_> {
             specification.get_or_insert(&self.part.disks[share.disk].specification);
         }
         let specification = specification.unwrap_or(&self.part.name).clone();
-        ResultRow { kind, name, specification, counts: [None; 3], place: None, figures, cpu: None }
+        ResultRow { kind, name, specification, counts: [None; 3], place: None, figures, cpu: None, interrupts: None }
     }
 
     /// The workers of a machine, by manager and number.
@@ -224,6 +235,9 @@ impl RowSums<'_> {
         manager.counts = [None, Some(workers.len()), Some(disks)];
         manager.cpu = self.cpu.filter(|_| alone);
         let mut rows = vec![manager];
+        if alone {
+            rows.extend(self.each.iter().map(processor));
+        }
         workers.into_iter().for_each(|worker| rows.extend(self.worker(machine, worker)));
         rows
     }
@@ -252,9 +266,29 @@ impl RowSums<'_> {
     }
 }
 
+/// A processor of a manager.
+fn processor(share: &ProcessorShare) -> ResultRow {
+    ResultRow {
+        kind: RowScope::Processor,
+        name: format!("CPU {}", share.number),
+        specification: String::new(),
+        counts: [None; 3],
+        place: None,
+        figures: ResultFigures::default(),
+        cpu: Some((share.user_percent, share.system_percent)),
+        interrupts: Some(share.interrupt_percent),
+    }
+}
+
+/// Columns between a row's counts and its processor time.
+const IO_COLUMNS: usize = 42;
+
 impl ResultRow {
     /// Its columns, and a line's end.
     pub fn line(&self) -> String {
+        if self.kind == RowScope::Processor {
+            return self.processor_line();
+        }
         let mut columns = vec![self.kind.word().to_string(), plain(&self.name), plain(&self.specification)];
         columns.extend(self.counts.map(|count| count.map(|count| count.to_string()).unwrap_or_default()));
         columns.extend(self.rates());
@@ -266,6 +300,20 @@ impl ResultRow {
         });
         columns.extend(self.processor());
         columns.extend(bands(&self.figures.both()).map(|count| count.to_string()));
+        columns.join(",") + "\n"
+    }
+
+    /// A processor does no I/O of its own: all columns but those of its time are empty.
+    fn processor_line(&self) -> String {
+        let (user, system) = self.cpu.unwrap_or_default();
+        let time = [user + system, user, system].map(decimal);
+        let empty = |count: usize| vec![String::new(); count];
+        let mut columns = vec![self.kind.word().to_string(), plain(&self.name)];
+        columns.extend(empty(4 + IO_COLUMNS));
+        columns.extend(time);
+        columns.push(String::new());
+        columns.extend([self.interrupts.unwrap_or_default(), 1e9].map(decimal));
+        columns.extend(empty(5 + BANDS.len() + 1));
         columns.join(",") + "\n"
     }
 
@@ -357,6 +405,7 @@ mod tests {
             place: Some((0, 16, 4)),
             figures,
             cpu: Some((10.0, 20.0)),
+            interrupts: None,
         };
         let line = row.line();
         let columns: Vec<&str> = line.trim_end().split(',').collect();
@@ -364,5 +413,24 @@ mod tests {
         assert_eq!(columns[..9], ["DISK", "a;b", "4K", "", "", "", "6.000000", "4.000000", "2.000000"]);
         assert_eq!((columns[30], columns[31], columns[47], columns[48]), ("8192", "4096", "4", "30.000000"));
         assert_eq!((columns[59], columns[65], columns[79]), ("1", "1", "1"));
+    }
+
+    #[test]
+    fn a_processor_has_its_time_under_its_headings() {
+        let (number, user_percent, system_percent, interrupt_percent) = (3, 10.0, 20.0, 5.0);
+        let line = processor(&ProcessorShare { number, user_percent, system_percent, interrupt_percent }).line();
+        let (columns, headings): (Vec<_>, Vec<_>) =
+            (line.trim_end().split(',').collect(), heading().split(',').collect());
+        assert_eq!((columns.len(), columns[0], columns[1]), (80, "PROCESSOR", "CPU 3"));
+        let filled = columns.iter().zip(&headings).skip(2).filter(|(column, _)| !column.is_empty());
+        let filled: Vec<_> = filled.map(|(column, heading)| (heading.trim(), *column)).collect();
+        let expected = [
+            ("% CPU Utilization", "30.000000"),
+            ("% User Time", "10.000000"),
+            ("% Privileged Time", "20.000000"),
+            ("% Interrupt Time", "5.000000"),
+            ("Processor Speed", "1000000000.000000"),
+        ];
+        assert_eq!(filled, expected);
     }
 }
