@@ -47,7 +47,11 @@ pub fn take(arguments: &[String]) -> Result<(Option<String>, Vec<String>), Diagn
 pub struct ProgressLines {
     /// What each phase takes at most, ns; 0: cannot be told.
     phases_ns: Vec<u64>,
+    /// Whether each phase begins with a ramp.
+    ramps: Vec<bool>,
     phase: usize,
+    /// Whether the ramp had not ended at the last live line: counters begin again behind it.
+    ramping: bool,
     last: Live,
     /// Latencies of the last live line, of all jobs.
     last_latency: Histogram,
@@ -64,6 +68,8 @@ impl ProgressLines {
     fn start(&mut self, started: &RunStart) -> Value {
         let alone = |phase: &Phase| planned_ns(&Plan { phases: vec![phase.clone()], ..Plan::default() });
         self.phases_ns = started.plan.phases.iter().map(alone).collect();
+        let has_ramp = |phase: &Phase| phase.jobs.iter().any(|job| job.limit.ramp_ns > 0);
+        self.ramps = started.plan.phases.iter().map(has_ramp).collect();
         let phases = started.plan.phases.iter().zip(&self.phases_ns);
         let phases: Vec<Value> =
             phases.map(|(phase, ns)| json!({ "name": phase.name, "planned_ns": known(*ns) })).collect();
@@ -76,8 +82,14 @@ impl ProgressLines {
 
     fn live(&mut self, live: &Live) -> Value {
         let latency = latency(live);
-        // Counters that are smaller began again.
-        let restarted = live.elapsed_ns <= self.last.elapsed_ns || counted(live) < counted(&self.last);
+        let states: Vec<(WorkerState, u32)> =
+            live.jobs.iter().flat_map(|job| job.states.iter().copied()).collect();
+        let ramping = states.iter().any(|(state, _)| *state == WorkerState::Ramping);
+        // Counters that are smaller began again, too: the ramps of several jobs end one by one.
+        let restarted = live.elapsed_ns <= self.last.elapsed_ns
+            || counted(live) < counted(&self.last)
+            || (self.ramping && !ramping);
+        self.ramping = ramping;
         let since_ns = live.elapsed_ns.saturating_sub(self.last.elapsed_ns);
         let rate = |of: fn(&LiveJob) -> u64| {
             let sum = |live: &Live| live.jobs.iter().map(of).sum::<u64>();
@@ -85,13 +97,11 @@ impl ProgressLines {
             (!restarted).then(|| more as f64 * 1e9 / since_ns as f64)
         };
         let new = (!restarted).then(|| difference(&latency, &self.last_latency)).flatten();
-        let states: Vec<(WorkerState, u32)> =
-            live.jobs.iter().flat_map(|job| job.states.iter().copied()).collect();
         let in_phase = self.in_phase_ns(live);
         let value = json!({
             "event": "live", "phase": live.phase, "elapsed_ns": live.elapsed_ns,
             "phase_left_ns": in_phase, "left_ns": self.left_ns(in_phase),
-            "ramping": states.iter().any(|(state, _)| *state == WorkerState::Ramping),
+            "ramping": ramping,
             "running": live.jobs.iter().map(|job| job.running).sum::<u32>(),
             "operations": live.jobs.iter().map(|job| job.operations).sum::<u64>(),
             "bytes": live.jobs.iter().map(|job| job.read_bytes + job.write_bytes).sum::<u64>(),
@@ -148,6 +158,7 @@ impl ProgressLines {
             Event::PhaseStarted { index, count, name, repetition, coordinates } => {
                 (self.last, self.last_latency) = (Live::default(), Histogram::default());
                 self.phase = *index;
+                self.ramping = self.ramps.get(*index).copied().unwrap_or_default();
                 let place: Vec<String> = coordinates.iter().map(ToString::to_string).collect();
                 vec![json!({
                     "event": "phase started", "phase": index, "phases": count, "name": name, "repetition": repetition,
@@ -314,6 +325,27 @@ mod tests {
             tell(live(4, 1500, WorkerState::Running, &[2000, 4000]))["rate"]["read_bytes"],
             json!(4_096_000.0)
         );
+        // More than in the whole ramp, and yet counted from its end.
+        tell(live(5, 1600, WorkerState::Ramping, &[]));
+        let behind = tell(live(6, 9000, WorkerState::Running, &[2000; 9]));
+        assert_eq!((&behind["rate"]["operations"], &behind["latency_ns"]), (&Value::Null, &Value::Null));
+    }
+
+    #[test]
+    fn a_ramp_that_ends_before_the_first_line_is_no_time_without_operations() {
+        let mut progress = ProgressLines { ramps: vec![true], ..ProgressLines::default() };
+        let begun = Event::PhaseStarted {
+            index: 0,
+            count: 1,
+            name: "a".into(),
+            repetition: 0,
+            coordinates: Vec::new(),
+        };
+        told(&mut progress, &begun);
+        let first = told(&mut progress, &live(1, 0, WorkerState::Running, &[])).remove(0);
+        assert_eq!(first["rate"]["operations"], Value::Null);
+        let next = told(&mut progress, &live(2, 70, WorkerState::Running, &[])).remove(0);
+        assert_eq!(next["rate"]["operations"], json!(70.0));
     }
 
     #[test]

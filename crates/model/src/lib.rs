@@ -102,8 +102,8 @@ pub use secret::SecretKind;
 pub use setting::Setting;
 pub use sighting::{
     ClockFacts, ConnectionActivity, ControlActivity, CpuShares, DeviceActivity, InterfaceActivity, IoLimit,
-    Layout, MemoryLevels, MountActivity, NameCache, Pressure, ProcessorActivity, ProcessorShare, QueueActivity, RecordedTree,
-    Sample, Sighting,
+    Layout, MemoryLevels, MountActivity, NameCache, Pressure, ProcessorActivity, ProcessorShare,
+    QueueActivity, RecordedTree, Sample, Sighting,
 };
 pub use sweep::{Coordinate, Parameter, Sweep, Value};
 pub use tally::{ErrorCount, Line, Series, SeriesRow, Tally};

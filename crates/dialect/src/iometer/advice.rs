@@ -20,10 +20,11 @@ wording! {
             "a `size` that is a multiple of the file system's and the device's block",
         remedies!(requests) =>
             "name a device as target: through the page cache the kernel makes other requests",
+        R::WriteRandomData => "a `Data pattern` of 2 writes new random bytes each time",
         R::ChooseStorage => "name a target on the storage you mean",
         R::SeparateFiles => "give each worker a target of its own",
     }
-    general { remedies!(everywhere clocks errors flows schedules peaks) | R::WriteRandomData
+    general { remedies!(everywhere clocks errors flows schedules peaks)
         | R::OutgrowDeviceCache | R::SettleFirst | R::RepeatMoreOften | R::OutlastBurst | R::PrepareData
         | R::CheapenData | R::AddWorkers | R::MatchProcessors | R::ReserveProcessors | R::FlushBefore
         | R::CompareWorkers | R::EndTogether | R::TimeBatches | R::EnlargeTarget | R::DropCaches

@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 use iodyno_dialect::PathKind;
 use iodyno_model::Diagnostic;
 
-use super::{Design, DesignLine, LoadExport, SECTOR, Specification, one};
+use super::workers::alike;
+use super::{AlikeWorkers, Design, DesignLine, LoadExport, SECTOR, Specification, one};
 
 /// Bytes of a section's name at most: fio takes 255, and the number of a target follows.
 const SECTION_NAME_MOST: usize = 200;
@@ -31,47 +32,72 @@ pub fn fio(design: &Design, kind: Kind<'_>) -> Result<LoadExport, Vec<Diagnostic
     check(design)?;
     let mut notes = Vec::new();
     let mut text = format!(
-        "; {}\n[global]\nioengine=io_uring\ndirect=1\ntime_based=1\nruntime={}\nramp_time={}\niodepth={}\nnumjobs={}\ngroup_reporting=1\n",
-        design.name, design.run_s, design.ramp_s, design.depth, design.workers
+        "; {}\n[global]\nioengine=io_uring\ndirect=1\ntime_based=1\nruntime={}\nramp_time={}\ngroup_reporting=1\n",
+        design.name, design.run_s, design.ramp_s
     );
-    if design.sectors > 0 {
-        let _ = writeln!(text, "size={}", design.sectors * SECTOR);
-    }
-    if design.first_sector > 0 {
-        let _ = writeln!(text, "offset={}", design.first_sector * SECTOR);
-    }
     if let Some(seed) = design.seed {
         let _ = writeln!(text, "randseed={seed}");
     }
-    text.push_str(match design.content {
-        0 => "buffer_pattern=0xa5\n",
-        1 => "",
-        _ => "refill_buffers=1\n",
-    });
+    let groups = design.groups();
+    if let [only] = &groups[..] {
+        text.push_str(&fio_load(only));
+    }
     if let Some(sweep) = &design.sweep {
         let depths: Vec<String> = sweep.depths().iter().map(ToString::to_string).collect();
         notes
             .push(format!("fio has no sweep: run it with --also sweep=depth:{} in iodyno", depths.join(":")));
     }
-    for known in design.assigned() {
-        let options = fio_section(design, known)?;
-        for (index, target) in design.targets.iter().enumerate() {
-            let stonewall = if index == 0 { "stonewall\n" } else { "" };
-            let name = section_name(&known.name);
-            let name = if design.targets.len() > 1 { format!("{name} on {}", index + 1) } else { name };
-            let path = file_of(target, kind);
-            if let Some(letter) = path.chars().find(|letter| ";#\\$".contains(*letter)) {
-                let message = format!("{path}: a job file of fio cannot have `{letter}` in a file's name");
-                return Err(one(&message, "another path, or export it to TOML"));
+    for step in design.steps() {
+        let mut stonewall = "stonewall\n";
+        for (group, known) in &step {
+            let mut options = fio_section(design, known)?;
+            let mut name = section_name(&known.name);
+            if groups.len() > 1 {
+                options.push_str(&fio_load(group));
+                name = format!("{name} by {}", group.number);
             }
-            let path = path.replace(':', "\\:");
-            let _ = write!(text, "\n[{name}]\n{stonewall}filename={path}\n{options}");
+            for (index, target) in group.targets.iter().enumerate() {
+                let several = group.targets.len() > 1;
+                let name = if several { format!("{name} on {}", index + 1) } else { name.clone() };
+                let path = fio_path(&file_of(target, kind))?;
+                let _ = write!(text, "\n[{name}]\n{stonewall}filename={path}\n{options}");
+                stonewall = "";
+            }
         }
     }
-    if design.workers > 1 && design.assigned().any(|known| known.lines.iter().any(|line| line.random < 100)) {
+    let at_work = || design.steps().into_iter().flatten();
+    if at_work().any(|(group, known)| group.workers > 1 && known.lines.iter().any(|line| line.random < 100)) {
         notes.push("sequential workers each begin at the start of the target, in both".into());
     }
     Ok(LoadExport { text, notes })
+}
+
+/// What alike workers have in common.
+fn fio_load(group: &AlikeWorkers<'_>) -> String {
+    let mut text = format!("iodepth={}\nnumjobs={}\n", group.depth, group.workers);
+    if group.sectors > 0 {
+        let _ = writeln!(text, "size={}", group.sectors * SECTOR);
+    }
+    if group.first_sector > 0 {
+        let _ = writeln!(text, "offset={}", group.first_sector * SECTOR);
+    }
+    text.push_str(match group.content {
+        0 => "buffer_pattern=0xa5\n",
+        1 => "",
+        _ => "refill_buffers=1\n",
+    });
+    text
+}
+
+/// A path as a job file has it.
+fn fio_path(path: &str) -> Result<String, Vec<Diagnostic>> {
+    match path.chars().find(|letter| ";#\\$".contains(*letter)) {
+        Some(letter) => {
+            let message = format!("{path}: a job file of fio cannot have `{letter}` in a file's name");
+            Err(one(&message, "another path, or export it to TOML"))
+        }
+        None => Ok(path.replace(':', "\\:")),
+    }
 }
 
 /// A name as a section's head can have it: fio ends a line where `;` or `#` begins a comment, ends the name at a bracket, puts
@@ -201,6 +227,7 @@ fn bytes(tool: &str, design: &Design, line: &DesignLine) -> Result<u64, Vec<Diag
 /// Everything that IOR cannot do.
 pub fn ior(design: &Design, kind: Kind<'_>) -> Result<LoadExport, Vec<Diagnostic>> {
     check(design)?;
+    alike(design, "IOR")?;
     let mut text = String::new();
     for known in design.assigned() {
         let line = plain("IOR", known)?;
@@ -238,6 +265,7 @@ pub fn ior(design: &Design, kind: Kind<'_>) -> Result<LoadExport, Vec<Diagnostic
 /// Everything that iozone cannot do.
 pub fn iozone(design: &Design, kind: Kind<'_>) -> Result<LoadExport, Vec<Diagnostic>> {
     check(design)?;
+    alike(design, "iozone")?;
     let mut text = String::new();
     for known in design.assigned() {
         let line = plain("iozone", known)?;

@@ -7,7 +7,7 @@ use iodyno_dialect::iometer::settings::{self, CyclingTest, Manager, Settings, Wo
 use iodyno_dialect::iometer::specification::{AccessLine, Specification as Read};
 use iodyno_model::Diagnostic;
 
-use super::{DepthSweep, Design, DesignLine, Specification};
+use super::{DepthSweep, Design, DesignLine, OtherWorkers, Specification};
 
 /// The file.
 ///
@@ -79,27 +79,31 @@ fn workers(design: &Design, text: &mut String) {
         Some(seed) => format!("ENABLED,{seed}"),
         None => "DISABLED,0".into(),
     };
-    let assigned: String = design.assigned().map(|known| format!("\t{}\n", known.name.trim())).collect();
     let target = |path: &String| format!("'Target\n\t{path}\n'Target type\n\tDISK\n'End target\n");
-    let targets: String = design.targets.iter().map(target).collect();
-    for number in 1..=design.workers {
-        let _ = write!(
-            text,
-            "'Worker\n\tWorker {number}\n'Worker type\n\tDISK\n\
-             'Default target settings for worker\n\
-             'Number of outstanding IOs,test connection rate,transactions per connection,use fixed seed,fixed seed value\n\
-             \t{},DISABLED,1,{seed}\n\
-             'Disk maximum size,starting sector,Data pattern\n\t{},{},{}\n\
-             'End default target settings for worker\n\
-             'Assigned access specs\n{assigned}'End assigned access specs\n\
-             'Target assignments\n{targets}'End target assignments\n'End worker\n",
-            design.depth, design.sectors, design.first_sector, design.content
-        );
+    let mut number = 0;
+    for group in design.groups() {
+        let assigned: String = group.names.iter().map(|name| format!("\t{name}\n")).collect();
+        let targets: String = group.targets.iter().map(target).collect();
+        for _ in 0..group.workers {
+            number += 1;
+            let _ = write!(
+                text,
+                "'Worker\n\tWorker {number}\n'Worker type\n\tDISK\n\
+                 'Default target settings for worker\n\
+                 'Number of outstanding IOs,test connection rate,transactions per connection,use fixed seed,fixed seed value\n\
+                 \t{},DISABLED,1,{seed}\n\
+                 'Disk maximum size,starting sector,Data pattern\n\t{},{},{}\n\
+                 'End default target settings for worker\n\
+                 'Assigned access specs\n{assigned}'End assigned access specs\n\
+                 'Target assignments\n{targets}'End target assignments\n'End worker\n",
+                group.depth, group.sectors, group.first_sector, group.content
+            );
+        }
     }
     text.push_str("'End manager\n'END manager list\n");
 }
 
-/// The design in a file, and what of it the page does not show: a file may give each worker something else.
+/// The design in a file, and what of it the page does not show.
 ///
 /// # Errors
 /// Everything that is wrong with the file.
@@ -108,50 +112,83 @@ pub fn of_icf(path: &str, text: &str) -> Result<(Design, Vec<String>), Vec<Diagn
     let update = entries.iter().find(|entry| entry.key.starts_with("record last update results"));
     let update = update.and_then(|entry| entry.value().split(',').nth(1)?.trim().parse().ok());
     let settings = settings::read(path, &entries)?;
-    let (manager, worker) =
-        match settings.managers.iter().find_map(|known| Some((known, known.workers.first()?))) {
-            Some(found) => found,
-            None => return Ok((Design::default(), vec!["it names no worker".into()])),
-        };
-    let assigned = assigned(&settings, worker);
-    let is_assigned = |name: &str| assigned.iter().any(|known| known.eq_ignore_ascii_case(name));
+    let of_manager = settings.managers.iter().find(|known| !known.workers.is_empty());
+    let Some(manager) = of_manager else {
+        return Ok((Design::default(), vec!["it names no worker".into()]));
+    };
+    let mut groups: Vec<OtherWorkers> = Vec::new();
+    for worker in manager.workers.iter().filter(|worker| !worker.targets.is_empty()) {
+        let own = others(&settings, worker);
+        match groups.last_mut().filter(|last| OtherWorkers { workers: 1, ..(*last).clone() } == own) {
+            Some(alike) => alike.workers += 1,
+            None => groups.push(own),
+        }
+    }
+    let first = if groups.is_empty() { others(&settings, &manager.workers[0]) } else { groups.remove(0) };
+    let used = |name: &str| {
+        let mut all = first.does.iter().chain(groups.iter().flat_map(|group| &group.does));
+        all.any(|known| known.eq_ignore_ascii_case(name))
+    };
     let steps = settings.depths;
     let cycles = matches!(settings.test, CyclingTest::Depths | CyclingTest::DepthsAndTargets);
     let stem = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".icf");
-    let design = Design {
+    let mut design = Design {
         name: stem.into(),
         description: settings.description.clone(),
-        targets: worker.targets.iter().map(|(_, name)| name.clone()).collect(),
-        workers: manager.workers.len() as u32,
-        depth: worker.depth,
-        sectors: worker.sectors,
-        first_sector: worker.first_sector,
-        content: worker.content,
-        seed: worker.seed,
+        targets: first.targets.clone(),
+        workers: first.workers,
+        depth: first.depth,
+        sectors: first.sectors,
+        first_sector: first.first_sector,
+        content: first.content,
+        seed: manager.workers[0].seed,
         run_s: settings.run_s,
         ramp_s: settings.ramp_s,
         update_s: update.unwrap_or(1),
-        specifications: settings
-            .specifications
-            .iter()
-            .map(|read| specification(read, &is_assigned))
-            .collect(),
+        specifications: settings.specifications.iter().map(|read| specification(read, &used)).collect(),
         sweep: cycles.then_some(DepthSweep {
             from: steps.start,
             to: steps.end.max(steps.start),
             step: steps.step,
             exponential: steps.exponential,
         }),
-        rate: None,
-        hosts: String::new(),
+        ..Design::default()
     };
-    Ok((design, losses(&settings, manager, worker)))
+    let ticked: Vec<String> = design.assigned().map(|known| known.name.clone()).collect();
+    let unless_all = |does: Vec<String>| if does == ticked { Vec::new() } else { does };
+    design.does = unless_all(first.does);
+    design.others = groups;
+    for other in &mut design.others {
+        other.does = unless_all(std::mem::take(&mut other.does));
+        if other.targets == design.targets {
+            other.targets.clear();
+        }
+    }
+    Ok((design, losses(&settings, manager)))
+}
+
+/// A worker as the page has it.
+fn others(settings: &Settings, worker: &Worker) -> OtherWorkers {
+    OtherWorkers {
+        workers: 1,
+        targets: worker.targets.iter().map(|(_, name)| name.clone()).collect(),
+        depth: worker.depth,
+        sectors: worker.sectors,
+        first_sector: worker.first_sector,
+        content: worker.content,
+        does: assigned(settings, worker),
+    }
 }
 
 /// The names of what a worker does: what it was given, or what all are given.
 fn assigned(settings: &Settings, worker: &Worker) -> Vec<String> {
+    // As the specification itself writes it: the file may differ in case.
+    let known = |name: &String| {
+        let known = settings.specifications.iter().find(|known| known.name.eq_ignore_ascii_case(name));
+        known.map_or_else(|| name.clone(), |known| known.name.clone())
+    };
     if !worker.assigned.is_empty() {
-        return worker.assigned.iter().map(|(_, name)| name.clone()).collect();
+        return worker.assigned.iter().map(|(_, name)| known(name)).collect();
     }
     let by_default = settings.specifications.iter().filter(|known| matches!(known.assignment, 1 | 2));
     by_default.map(|known| known.name.clone()).collect()
@@ -171,7 +208,7 @@ fn specification(read: &Read, is_assigned: &dyn Fn(&str) -> bool) -> Specificati
     Specification { name: read.name.clone(), assigned: is_assigned(&read.name), lines }
 }
 
-fn losses(settings: &Settings, manager: &Manager, first: &Worker) -> Vec<String> {
+fn losses(settings: &Settings, manager: &Manager) -> Vec<String> {
     let mut notes = Vec::new();
     if settings.managers.len() > 1 {
         notes.push(format!(
@@ -179,15 +216,12 @@ fn losses(settings: &Settings, manager: &Manager, first: &Worker) -> Vec<String>
             settings.managers.len()
         ));
     }
-    let names = |list: &[(u32, String)]| list.iter().map(|(_, name)| name.clone()).collect::<Vec<_>>();
-    let is_alike = |worker: &&Worker| {
-        names(&worker.targets) == names(&first.targets)
-            && names(&worker.assigned) == names(&first.assigned)
-            && (worker.depth, worker.sectors, worker.first_sector, worker.content)
-                == (first.depth, first.sectors, first.first_sector, first.content)
-    };
-    if !manager.workers.iter().all(|worker| is_alike(&worker)) {
-        notes.push("its workers differ; here all are as the first one".into());
+    let workers = &manager.workers;
+    if workers.iter().any(|worker| worker.seed != workers[0].seed) {
+        notes.push("its workers have seeds of their own; here all have that of the first".into());
+    }
+    if workers.iter().any(|worker| worker.targets.is_empty()) {
+        notes.push("workers without a target do nothing, and are left out".into());
     }
     if !matches!(settings.test, CyclingTest::Normal | CyclingTest::Depths) {
         notes.push("its cycling of workers or targets is not shown here".into());

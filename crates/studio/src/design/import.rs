@@ -3,15 +3,17 @@
 //! It refuses plans that are no drawn reads and writes on files and devices: they are run as they were written.
 
 use iodyno_model::{
-    Action, Blend, Coverage, Diagnostic, Extent, Job, Pattern, Pick, Plan, Rate, Size, TargetKind, Verb,
-    Workload,
+    Action, Blend, Content, Coverage, Diagnostic, Extent, Job, Pattern, Phase, Pick, Plan, Rate, Refresh,
+    Size, TargetKind, Verb, Workload,
 };
 
-use super::{Design, DesignLine, SECTOR, Specification, one};
+use super::{Design, DesignLine, IDLE, OtherWorkers, SECTOR, Specification, one};
 
 /// Time of what ended by amount, s.
 const RUN_S: u64 = 60;
 const NS: u64 = 1_000_000_000;
+/// What workers write that only read so far.
+const UNWRITTEN: u8 = u8::MAX;
 
 /// The design, and what of the plan it leaves out.
 ///
@@ -19,19 +21,14 @@ const NS: u64 = 1_000_000_000;
 /// Why it cannot be shown as a table.
 pub fn of_plan(name: &str, plan: &Plan) -> Result<(Design, Vec<String>), Vec<Diagnostic>> {
     let mut notes = Vec::new();
-    let all =
-        || plan.phases.iter().flat_map(|phase| phase.jobs.iter().map(move |job| (phase.name.as_str(), job)));
-    let jobs = || all().filter(|(_, job)| !removes(job));
-    if all().any(|(_, job)| removes(job)) {
+    let all = || plan.phases.iter().flat_map(|phase| &phase.jobs);
+    if all().any(removes) {
         notes.push("it removed its files at the end; here they stay".into());
     }
-    let Some((_, first)) = jobs().next() else { return refuse("it measures nothing by itself") };
+    let first = all().find(|job| !removes(job));
+    let Some(first) = first else { return refuse("it measures nothing by itself") };
     let mut design = Design { name: name.into(), seed: Some(plan.seed), ..Design::default() };
-    (design.workers, design.depth) = (first.workers, first.depth.most.max(1));
     (design.run_s, design.ramp_s) = times(first, &mut notes);
-    if let Workload::Pattern(pattern) = &first.workload {
-        (design.first_sector, design.sectors) = span(pattern, plan, first, &mut notes);
-    }
     design.rate = match first.pace.rate_all {
         Rate::Operations(rate) => Some(rate),
         Rate::Bytes(_) => {
@@ -40,16 +37,37 @@ pub fn of_plan(name: &str, plan: &Plan) -> Result<(Design, Vec<String>), Vec<Dia
         }
         Rate::Unlimited => None,
     };
-    for (phase, job) in jobs() {
+    let mut groups: Vec<OtherWorkers> = Vec::new();
+    let measured = plan.phases.iter().filter(|phase| phase.jobs.iter().any(|job| !removes(job)));
+    for (step, phase) in measured.enumerate() {
+        let at_work = at_work(plan, phase, &mut design, &mut notes)?;
+        join(&mut groups, step, at_work);
+    }
+    put(&mut design, groups);
+    if !plan.sweep.is_empty() {
+        notes.push("its sweep is left out; the depths have one below".into());
+    }
+    let mut told: Vec<String> = Vec::new();
+    for note in notes {
+        if !told.contains(&note) {
+            told.push(note);
+        }
+    }
+    Ok((design, told))
+}
+
+/// What the workers of a phase do, those that do the same on several targets together.
+fn at_work(
+    plan: &Plan,
+    phase: &Phase,
+    design: &mut Design,
+    notes: &mut Vec<String>,
+) -> Result<Vec<OtherWorkers>, Vec<Diagnostic>> {
+    let mut all: Vec<OtherWorkers> = Vec::new();
+    for job in phase.jobs.iter().filter(|job| !removes(job)) {
         let Workload::Pattern(pattern) = &job.workload else {
             return refuse(&format!("`{}` is no drawn load but a script, a trace or a check", job.name));
         };
-        for index in &job.targets {
-            let path = path(plan, *index)?;
-            if !design.targets.contains(&path) {
-                design.targets.push(path);
-            }
-        }
         let lines = lines(pattern, job)?;
         if pattern.coverage != Coverage::Repeating && lines.iter().any(|line| line.random > 0) {
             let name = &job.name;
@@ -57,26 +75,102 @@ pub fn of_plan(name: &str, plan: &Plan) -> Result<(Design, Vec<String>), Vec<Dia
                 "`{name}` goes to each place once before any comes again; here they are drawn"
             ));
         }
-        let name = specification_name(&design, phase, job);
-        if !design.specifications.iter().any(|known| known.lines == lines) {
-            design.specifications.push(Specification { name, assigned: true, lines });
+        let (run_s, ramp_s) = times(job, notes);
+        if (run_s, ramp_s) != (design.run_s, design.ramp_s) {
+            let (name, ours) = (&job.name, design.run_s);
+            notes.push(format!("`{name}` runs for {run_s} s after {ramp_s}; here all run for {ours} s"));
         }
-        if (job.workers, job.depth.most.max(1)) != (design.workers, design.depth) {
-            notes.push(format!(
-                "`{}` has {} workers at depth {}; here all are as the first",
-                job.name, job.workers, job.depth.most
-            ));
+        let (first_sector, sectors) = span(pattern, plan, job, notes);
+        let writes = lines.iter().any(|line| line.reads < 100);
+        let known = design.specifications.iter().find(|known| known.lines == lines);
+        let name =
+            known.map_or_else(|| specification_name(design, &phase.name, job), |known| known.name.clone());
+        if !design.specifications.iter().any(|known| known.name == name) {
+            design.specifications.push(Specification { name: name.clone(), assigned: true, lines });
+        }
+        let mut own = OtherWorkers {
+            workers: job.workers,
+            targets: Vec::new(),
+            depth: job.depth.most.max(1),
+            sectors,
+            first_sector,
+            content: content(job, writes),
+            does: vec![name],
+        };
+        for index in &job.targets {
+            let path = path(plan, *index)?;
+            if !own.targets.contains(&path) {
+                own.targets.push(path);
+            }
+        }
+        let is_alike = |known: &&mut OtherWorkers| {
+            OtherWorkers { targets: own.targets.clone(), ..(*known).clone() } == own
+                && own.targets.iter().all(|path| !known.targets.contains(path))
+        };
+        match all.iter_mut().find(is_alike) {
+            Some(alike) => alike.targets.append(&mut own.targets),
+            None => all.push(own),
         }
     }
-    let side_by_side = plan.phases.iter().any(|phase| phase.jobs.len() > 1);
-    if side_by_side && design.specifications.len() > 1 {
-        notes.push("jobs that ran side by side run one after the other here, on all targets".into());
+    Ok(all)
+}
+
+/// Adds a step to what the workers do: who has the same load goes on, who has nothing to do waits.
+fn join(groups: &mut Vec<OtherWorkers>, step: usize, at_work: Vec<OtherWorkers>) {
+    for mut own in at_work {
+        let goes_on = |group: &&mut OtherWorkers| {
+            let writes_alike =
+                [group.content, own.content].contains(&UNWRITTEN) || group.content == own.content;
+            let load = OtherWorkers { does: own.does.clone(), content: own.content, ..(*group).clone() };
+            group.does.len() == step && writes_alike && load == own
+        };
+        match groups.iter_mut().find(goes_on) {
+            Some(group) => {
+                group.does.append(&mut own.does);
+                group.content = group.content.min(own.content);
+            }
+            None => {
+                let waited = (0..step).map(|_| IDLE.to_string());
+                let does = waited.chain(own.does).collect();
+                groups.push(OtherWorkers { does, ..own });
+            }
+        }
     }
-    if !plan.sweep.is_empty() {
-        notes.push("its sweep is left out; the depths have one below".into());
+    groups.iter_mut().for_each(|group| group.does.resize(step + 1, IDLE.into()));
+}
+
+/// Puts the workers into a design, whose first ones are the first.
+fn put(design: &mut Design, groups: Vec<OtherWorkers>) {
+    let ticked: Vec<String> = design.assigned().map(|known| known.name.clone()).collect();
+    let mut groups = groups.into_iter().map(|mut group| {
+        while group.does.last().is_some_and(|name| name == IDLE) {
+            group.does.pop();
+        }
+        let is_all = group.does == ticked;
+        let content = if group.content == UNWRITTEN { 1 } else { group.content };
+        OtherWorkers { does: if is_all { Vec::new() } else { group.does }, content, ..group }
+    });
+    if let Some(first) = groups.next() {
+        (design.workers, design.depth, design.content) = (first.workers, first.depth, first.content);
+        (design.first_sector, design.sectors) = (first.first_sector, first.sectors);
+        (design.targets, design.does) = (first.targets, first.does);
     }
-    notes.dedup();
-    Ok((design, notes))
+    design.others = groups.collect();
+    for other in &mut design.others {
+        if other.targets == design.targets {
+            other.targets.clear();
+        }
+    }
+}
+
+/// What a job writes, as IOMeter has it.
+fn content(job: &Job, writes: bool) -> u8 {
+    match (&job.payload.content, job.payload.refresh) {
+        _ if !writes => UNWRITTEN,
+        (Content::Pattern(_), _) => 0,
+        (Content::Random, Refresh::EachWrite) => 2,
+        _ => 1,
+    }
 }
 
 /// Whether a job does nothing but take files away, as IOR does at its end.

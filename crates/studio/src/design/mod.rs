@@ -1,20 +1,22 @@
 //! A design: what the page of that name has in its fields, as IOMeter has it in its window.
 //!
-//! Every worker works on every target, with as many outstanding operations on each; the access specifications run one after
-//! the other. It is run as IOMeter's configuration file ([`icf`]), by the dialect that reads those. It refuses what such a
-//! file cannot say, and what would be said there twice.
+//! Every worker works on each of its targets, with as many outstanding operations on each; the access specifications run one after
+//! the other. Workers may differ ([`OtherWorkers`]). It is run as IOMeter's configuration file ([`icf`]), by the dialect that
+//! reads those. It refuses what such a file cannot say, and what would be said there twice.
 
 mod commands;
 mod icf;
 mod import;
 mod stock;
 mod toml;
+mod workers;
 
 pub use commands::{fio, ior, iozone};
 pub use icf::{icf, of_icf};
 pub use import::of_plan;
 pub use stock::stock;
 pub use toml::toml;
+pub use workers::{AlikeWorkers, IDLE, OtherWorkers};
 
 use iodyno_model::{Diagnostic, Origin};
 use serde::{Deserialize, Serialize};
@@ -49,6 +51,10 @@ pub struct Design {
     /// The gauges move this often, s.
     pub update_s: u64,
     pub specifications: Vec<Specification>,
+    /// What the first workers do, by name and in this order; empty: every specification that is ticked.
+    pub does: Vec<String>,
+    /// Workers that differ from the first ones.
+    pub others: Vec<OtherWorkers>,
     pub sweep: Option<DepthSweep>,
     /// Operations each second of each worker on each target; none: as fast as they go.
     pub rate: Option<f64>,
@@ -72,6 +78,8 @@ impl Default for Design {
             ramp_s: 10,
             update_s: 1,
             specifications: Vec::new(),
+            does: Vec::new(),
+            others: Vec::new(),
             sweep: None,
             rate: None,
             hosts: String::new(),
@@ -162,7 +170,8 @@ impl Design {
 
     /// Whether anything is written.
     pub fn writes(&self) -> bool {
-        self.assigned().flat_map(|known| &known.lines).any(|line| line.reads < 100 && line.percent > 0)
+        let at_work = self.steps().into_iter().flatten();
+        at_work.flat_map(|(_, known)| &known.lines).any(|line| line.reads < 100 && line.percent > 0)
     }
 
     /// A name that is good for a file: letters, digits, hyphens.
@@ -182,35 +191,8 @@ impl Design {
         if self.targets.is_empty() {
             refuse("targets", "no target".into(), "name a directory, a file or a device to measure");
         }
-        if self.targets.len() > TARGETS_MOST {
-            refuse("targets", format!("{} targets", self.targets.len()), "256 at most");
-        }
-        for (index, target) in self.targets.iter().enumerate() {
-            if !target.starts_with('/') {
-                refuse(
-                    "targets",
-                    format!("`{target}`: no path from the root"),
-                    "e.g. /srv/data or /dev/loop0",
-                );
-            } else if self.targets[..index].contains(target) {
-                refuse("targets", format!("`{target}` is there twice"), "each worker works on it already");
-            }
-        }
-        if !(1..=WORKERS_MOST).contains(&self.workers) {
-            refuse("workers", format!("{} workers", self.workers), "1 to 4096");
-        }
-        if !(1..=65_536).contains(&self.depth) {
-            refuse("depth", format!("{} outstanding operations", self.depth), "1 to 65536");
-        }
         if self.run_s == 0 {
             refuse("run_s", "no run time: it would go on for ever".into(), "a second at least");
-        }
-        if self.content > 2 {
-            refuse(
-                "content",
-                "no such data pattern".into(),
-                "0 repeating bytes, 1 random once, 2 random each time",
-            );
         }
         if self.rate.is_some_and(|rate| !(rate.is_finite() && rate > 0.0)) {
             refuse(
@@ -225,18 +207,18 @@ impl Design {
                 refuse("sweep", "the depths never end, or never begin".into(), "e.g. from 1 to 64, times 2");
             }
         }
+        self.wrong_workers(&mut refuse);
         self.wrong_specifications(&mut refuse);
         wrong
     }
 
     fn wrong_specifications(&self, refuse: &mut dyn FnMut(&str, String, &str)) {
-        if self.assigned().next().is_none() {
+        if self.steps().is_empty() {
             refuse("specifications", "no access specification is ticked".into(), "tick what is to run");
         }
         let texts = [("name", &self.name), ("description", &self.description), ("hosts", &self.hosts)];
         let names = self.specifications.iter().map(|known| ("specifications", &known.name));
-        let targets = self.targets.iter().map(|target| ("targets", target));
-        for (field, text) in texts.into_iter().chain(names).chain(targets) {
+        for (field, text) in texts.into_iter().chain(names) {
             if text.chars().any(char::is_control) {
                 refuse(field, format!("`{}` has a line's end in it", text.escape_debug()), "one line");
             }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use iodyno_dialect::{DIALECTS, Loader, PathFacts, PathKind, Request, native};
-use iodyno_model::{Job, Machine, Pattern, Plan, Workload};
+use iodyno_model::{Extent, Job, Machine, Pattern, Plan, Workload};
 
 use super::*;
 
@@ -115,6 +115,61 @@ fn an_icf_says_all_of_a_design() {
     assert_eq!((depths, plan.phases[0].jobs.len()), (vec![1, 4, 16, 64, 1, 4, 16, 64], 4));
     design.seed = None;
     assert_eq!(of_icf("guide.icf", &icf(&design).unwrap()).unwrap().0, design);
+}
+
+/// The guide, with a worker that writes a stream to another target while the first ones read, and goes on when they wait.
+fn differing() -> Design {
+    let mut design = guide();
+    design.specifications.push(specification("stream", vec![line(65_536, 0, 0)]));
+    design.specifications.push(specification("look", vec![line(4096, 100, 100)]));
+    design.does = vec!["look".into(), "4 KiB aligned; 0% Read; 100% random".into()];
+    design.others.push(OtherWorkers {
+        workers: 2,
+        targets: vec!["/dev/x".into()],
+        depth: 2,
+        sectors: 2048,
+        first_sector: 64,
+        content: 2,
+        does: vec!["stream".into(), IDLE.into(), "look".into()],
+    });
+    design
+}
+
+#[test]
+fn workers_that_differ_come_back_as_they_were() {
+    let design = differing();
+    assert_eq!(design.wrong(), Vec::new());
+    assert_eq!(of_icf("guide.icf", &icf(&design).unwrap()), Ok((design.clone(), Vec::new())));
+    let phases = |plan: &Plan| {
+        let from = |job: &Job| match pattern(job).span.offset {
+            Extent::Bytes(bytes) => bytes,
+            _ => 0,
+        };
+        let of = |job: &Job| (job.workers, job.depth.most, from(job));
+        plan.phases.iter().map(|phase| phase.jobs.iter().map(of).collect::<Vec<_>>()).collect::<Vec<_>>()
+    };
+    let icf = plan("iometer", "x.icf", ("x.icf", &icf(&design).unwrap()));
+    assert_eq!(icf.phases.iter().map(|phase| phase.jobs.len()).collect::<Vec<_>>(), [6, 4, 2]);
+    let toml = native::parse(&toml(&design, &kind).unwrap(), "x.toml").unwrap();
+    let exported = fio(&design, &kind).unwrap();
+    let fio = plan("fio", "j.fio", ("j.fio", &exported.text));
+    assert_eq!(phases(&toml), phases(&fio), "{}", exported.text);
+    assert_eq!(phases(&toml).iter().map(Vec::len).collect::<Vec<_>>(), [2, 1, 1]);
+    for back in [of_plan("guide", &toml).unwrap().0, of_plan("guide", &fio).unwrap().0] {
+        assert_eq!((back.workers, back.depth, &back.targets), (4, 64, &vec!["/srv/iobw.tst".to_string()]));
+        let other = &back.others[0];
+        assert_eq!(OtherWorkers { does: design.others[0].does.clone(), ..other.clone() }, design.others[0]);
+        // The names are those of the jobs; what they do is the same.
+        let lines = |design: &Design, does: &[String]| {
+            let known = |name: &String| design.specification(name).map(|known| known.lines.clone());
+            does.iter().map(known).collect::<Vec<_>>()
+        };
+        assert_eq!(lines(&back, &back.does), lines(&design, &design.does), "{back:?}");
+        assert_eq!(lines(&back, &other.does), lines(&design, &design.others[0].does));
+    }
+    for refused in [ior(&design, &kind), iozone(&design, &kind)] {
+        assert!(refused.unwrap_err()[0].message.contains("workers cannot differ"));
+    }
 }
 
 /// A job's pattern; what it would trim is nobody's business.
@@ -244,6 +299,16 @@ fn what_no_file_can_say_is_refused_with_its_field() {
     assert_eq!(fields(&|design| design.targets = vec!["/srv\n'Target".into()]), ["targets"]);
     assert_eq!(fields(&|design| design.workers = 0), ["workers"]);
     assert_eq!(fields(&|design| design.depth = 70_000), ["depth"]);
+    assert_eq!(fields(&|design| design.does = vec!["nothing known".into()]), ["does", "specifications"]);
+    let other = |change: &dyn Fn(&mut OtherWorkers)| {
+        let mut other = OtherWorkers::default();
+        change(&mut other);
+        fields(&|design| design.others = vec![other.clone()])
+    };
+    assert_eq!(other(&|other| other.workers = 0), ["workers"]);
+    assert_eq!(other(&|other| other.depth = 0), ["depth"]);
+    assert_eq!(other(&|other| other.targets = vec!["x".into(), "/a\nb".into()]), ["targets", "targets"]);
+    assert_eq!(other(&|other| other.does = vec!["no such".into()]), ["does"]);
     assert_eq!(fields(&|design| design.run_s = 0), ["run_s"]);
     assert_eq!(fields(&|design| design.rate = Some(0.0)), ["rate"]);
     assert_eq!(fields(&|design| design.specifications[0].assigned = false), ["specifications"]);

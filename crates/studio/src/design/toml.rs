@@ -8,7 +8,8 @@ use std::fmt::Write as _;
 use iodyno_dialect::PathKind;
 use iodyno_model::Diagnostic;
 
-use super::{Design, DesignLine, SECTOR, Specification, one};
+use super::workers::WorkersAtWork;
+use super::{AlikeWorkers, Design, DesignLine, SECTOR, Specification, one};
 
 /// The plan; `kind`: what a target's path is here.
 ///
@@ -23,15 +24,16 @@ pub fn toml(design: &Design, kind: &dyn Fn(&str) -> Option<PathKind>) -> Result<
     if let Some(seed) = design.seed {
         let _ = writeln!(text, "seed = {seed}");
     }
-    for (index, path) in design.targets.iter().enumerate() {
+    let targets = design.all_targets();
+    for (index, path) in targets.iter().enumerate() {
         let _ = write!(
             text,
             "\n[target.t{index}]\n{}direct = \"if possible\"\n",
             target(design, path, kind(path))
         );
     }
-    for known in design.assigned() {
-        phase(design, known, &mut text)?;
+    for step in design.steps() {
+        phase(design, &step, &targets, &mut text)?;
     }
     if let Some(sweep) = &design.sweep {
         let depths: Vec<String> = sweep.depths().iter().map(ToString::to_string).collect();
@@ -41,7 +43,12 @@ pub fn toml(design: &Design, kind: &dyn Fn(&str) -> Option<PathKind>) -> Result<
 }
 
 fn target(design: &Design, path: &str, kind: Option<PathKind>) -> String {
-    let bytes = (design.sectors > 0).then_some((design.first_sector + design.sectors) * SECTOR);
+    let groups = design.groups();
+    let ends = groups.iter().filter(|group| group.targets.iter().any(|own| own == path));
+    let ends: Option<Vec<u64>> = ends
+        .map(|group| (group.sectors > 0).then_some((group.first_sector + group.sectors) * SECTOR))
+        .collect();
+    let bytes = ends.and_then(|ends| ends.into_iter().max());
     let sized = bytes
         .map_or_else(String::new, |bytes| format!("size = {bytes}\ncreate = true\nprepare = \"filled\"\n"));
     match kind {
@@ -53,43 +60,59 @@ fn target(design: &Design, path: &str, kind: Option<PathKind>) -> String {
     }
 }
 
-fn phase(design: &Design, known: &Specification, text: &mut String) -> Result<(), Vec<Diagnostic>> {
-    let workload = workload(known)?;
-    let _ = write!(text, "\n[[phase]]\nname = {}\nintent = \"device\"\n", quoted(known.name.trim()));
-    for index in 0..design.targets.len() {
-        let _ = write!(
-            text,
-            "[[phase.job]]\nname = \"workers on t{index}\"\non = \"t{index}\"\nworkers = {}\nengine = \"io_uring\"\ndepth = {}\n\
-             {workload}repeats = true\n",
-            design.workers, design.depth
-        );
-        if design.sectors > 0 || design.first_sector > 0 {
-            let length = match design.sectors {
-                0 => "\"rest\"".to_string(),
-                sectors => (sectors * SECTOR).to_string(),
-            };
-            let _ =
-                writeln!(text, "span = {{ offset = {}, length = {length} }}", design.first_sector * SECTOR);
+fn phase(
+    design: &Design,
+    step: &[WorkersAtWork<'_>],
+    targets: &[&str],
+    text: &mut String,
+) -> Result<(), Vec<Diagnostic>> {
+    let name = step.first().map_or("", |(_, known)| known.name.trim());
+    let _ = write!(text, "\n[[phase]]\nname = {}\nintent = \"device\"\n", quoted(name));
+    for (group, known) in step {
+        let workload = workload(known)?;
+        for target in group.targets {
+            let index = targets.iter().position(|known| known == target).unwrap_or_default();
+            job(design, group, known, &workload, index, text);
         }
-        text.push_str(match design.content {
-            0 => "payload = { content = \"0xa5\", same_in_every_write = true }\n",
-            1 => "payload = { content = \"random\", same_in_every_write = true }\n",
-            _ => "payload = { content = \"random\" }\n",
-        });
-        if let Some(rate) = design.rate {
-            let _ = writeln!(text, "rate = \"{rate}/s\"");
-        }
-        if let Some(line) = known.lines.first().filter(|line| line.delay_ms > 0) {
-            let _ = writeln!(
-                text,
-                "think = {{ sleep = \"{}ms\", every = {} }}",
-                line.delay_ms,
-                line.burst.max(1)
-            );
-        }
-        let _ = writeln!(text, "until = {{ time = \"{}s\", ramp = \"{}s\" }}", design.run_s, design.ramp_s);
     }
     Ok(())
+}
+
+fn job(
+    design: &Design,
+    group: &AlikeWorkers<'_>,
+    known: &Specification,
+    workload: &str,
+    index: usize,
+    text: &mut String,
+) {
+    let number = if design.others.is_empty() { String::new() } else { format!(" {}", group.number) };
+    let _ = write!(
+        text,
+        "[[phase.job]]\nname = \"workers{number} on t{index}\"\non = \"t{index}\"\nworkers = {}\nengine = \"io_uring\"\n\
+         depth = {}\n{workload}repeats = true\n",
+        group.workers, group.depth
+    );
+    if group.sectors > 0 || group.first_sector > 0 {
+        let length = match group.sectors {
+            0 => "\"rest\"".to_string(),
+            sectors => (sectors * SECTOR).to_string(),
+        };
+        let _ = writeln!(text, "span = {{ offset = {}, length = {length} }}", group.first_sector * SECTOR);
+    }
+    text.push_str(match group.content {
+        0 => "payload = { content = \"0xa5\", same_in_every_write = true }\n",
+        1 => "payload = { content = \"random\", same_in_every_write = true }\n",
+        _ => "payload = { content = \"random\" }\n",
+    });
+    if let Some(rate) = design.rate {
+        let _ = writeln!(text, "rate = \"{rate}/s\"");
+    }
+    if let Some(line) = known.lines.first().filter(|line| line.delay_ms > 0) {
+        let _ =
+            writeln!(text, "think = {{ sleep = \"{}ms\", every = {} }}", line.delay_ms, line.burst.max(1));
+    }
+    let _ = writeln!(text, "until = {{ time = \"{}s\", ramp = \"{}s\" }}", design.run_s, design.ramp_s);
 }
 
 /// How a value is said of the lines of one direction.

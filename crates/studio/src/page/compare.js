@@ -6,6 +6,13 @@ import { interval } from "./charts.js";
 import { curves } from "./results.js";
 
 const WORDS = { "read.iops": "Read operations", "write.iops": "Write operations", "read.bandwidth": "Read rate", "write.bandwidth": "Write rate" };
+const LATENCIES = { p50: "median", p99: "99th percentile", "p99.9": "99.9th percentile", mean: "mean", max: "longest" };
+
+// "read.p99" in words.
+function named(quantity) {
+  const [, verb, latency] = /^([a-z]+)\.(.+)$/.exec(quantity) || [];
+  return WORDS[quantity] || (LATENCIES[latency] ? verb[0].toUpperCase() + verb.slice(1) + " latency, " + LATENCIES[latency] : quantity);
+}
 
 export async function compared(ids, across) {
   const runs = await Promise.all(ids.map((id) => get("run", { run: id })));
@@ -39,7 +46,7 @@ function line(row, reach) {
   const difference = row.difference;
   const words = row.verdict.startsWith("better") ? "good" : row.verdict.startsWith("worse") ? "bad" : "";
   return el("tr", {},
-    el("td", { "data-label": "What" }, WORDS[row.quantity] || row.quantity, el("small", {}, row.phase + " · " + row.job)),
+    el("td", { "data-label": "What" }, named(row.quantity), el("small", {}, row.phase + " · " + row.job)),
     el("td", { "data-label": "Before" }, row.before === null ? "–" : figure(row.before, row.unit)),
     el("td", { "data-label": "After" }, row.after === null ? "–" : figure(row.after, row.unit)),
     el("td", { "data-label": "Difference" }, difference ? signed(difference.percent) : "–"),

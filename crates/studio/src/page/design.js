@@ -5,12 +5,13 @@ import { about, parseSize, parseTime, seconds, size } from "./units.js";
 import { specifications } from "./specifications.js";
 import { exportDialog, importDialog, openDialog } from "./dialogs.js";
 import { follow } from "./run.js";
+import { differing, stepCount } from "./workers.js";
 
-const SECTOR = 512;
+export const SECTOR = 512;
 const DRAFT = "design";
 
 export function designPage(section) {
-  const page = { design: draft() || structuredClone(state.start.first), written: null, listeners: [] };
+  const page = { design: { ...structuredClone(state.start.first), ...draft() }, written: null, listeners: [] };
   const changed = () => {
     keep(page.design);
     page.listeners.forEach((listener) => listener());
@@ -37,7 +38,7 @@ function draft() {
   try {
     return JSON.parse(localStorage.getItem(DRAFT));
   } catch {
-    return null;
+    return {};
   }
 }
 
@@ -147,9 +148,6 @@ function load(page) {
   page.listeners.push(() => {
     sectors.textContent = design.sectors ? design.sectors.toLocaleString("en-US") + " sectors of 512 bytes" : "all of a file or device; a directory needs a size";
   });
-  const content = el("select", {}, ["Repeating bytes", "Random, the same in each write", "New random bytes in each write"].map((text, index) => el("option", { value: String(index) }, text)));
-  content.value = String(design.content);
-  content.addEventListener("change", () => { design.content = Number(content.value); page.changed(); });
   const hosts = el("input", { type: "text", value: design.hosts, placeholder: "this machine", spellcheck: false, autocomplete: "off" });
   hosts.addEventListener("input", () => { design.hosts = hosts.value; page.changed(); });
   const sized = field("Maximum size", bytes);
@@ -160,10 +158,18 @@ function load(page) {
     field("Outstanding I/Os", number(page, () => design.depth, (value) => { design.depth = value || 0; }, { min: 1, max: 65536, required: true }), "of each worker on each target"),
     sized,
     field("Starting sector", number(page, () => design.first_sector, (value) => { design.first_sector = value || 0; }, { min: 0 })),
-    field("Written data", content),
+    field("Written data", contents(page, design)),
     field("Pace", number(page, () => design.rate, (value) => { design.rate = value; }, { min: 0.001, step: "any", placeholder: "as fast as it goes" }), "operations each second of each worker; what comes late counts as late"),
     field("Seed", number(page, () => design.seed, (value) => { design.seed = value; }, { min: 0, placeholder: "the start time" }), "the same seed draws the same places"),
-    field("Hosts", hosts, "h1,h2:4 or node[01-16]: over ssh and the site's MPI")));
+    field("Hosts", hosts, "h1,h2:4 or node[01-16]: over ssh and the site's MPI")), differing(page));
+}
+
+// What is written, as IOMeter has it.
+export function contents(page, holder, attributes) {
+  const select = el("select", attributes || {}, ["Repeating bytes", "Random, the same in each write", "New random bytes in each write"].map((text, index) => el("option", { value: String(index) }, text)));
+  select.value = String(holder.content);
+  select.addEventListener("change", () => { holder.content = Number(select.value); page.changed(); });
+  return select;
 }
 
 function times(page) {
@@ -191,7 +197,7 @@ function times(page) {
   show();
   const total = el("p", { class: "hint" });
   page.listeners.push(() => {
-    const runs = design.specifications.filter((one) => one.assigned).length * depths(design);
+    const runs = stepCount(design) * depths(design);
     total.textContent = runs + (runs === 1 ? " run" : " runs") + ", " + seconds(runs * (design.run_s + design.ramp_s)) + " in all";
   });
   return card("Times and depths", el("div", { class: "grid" },
@@ -252,13 +258,33 @@ function outcome(page) {
     el("div", { class: "outcome-head" }, el("h2", { id: "outcome-title" }, "What it will do"), begin), danger, told);
 }
 
+// What is said of several workers in the same words is said once.
+function together(items) {
+  const counts = new Map();
+  items.forEach((item) => counts.set(item, (counts.get(item) || 0) + 1));
+  return [...counts].map(([item, times]) => (times > 1 ? times + " × " + item : item));
+}
+
+// Pitfalls of workers that are alike: "4 KiB/Worker 1 on /srv writes …", once for all of them.
+function alike(items) {
+  const found = new Map();
+  for (const item of items) {
+    const named = /^(.+)\/Worker \d+ on (\S+) (.*)$/s.exec(item);
+    const text = named ? named[3] : item;
+    const one = found.get(text) || { names: [], item };
+    if (named) one.names.push(named[1]);
+    found.set(text, one);
+  }
+  return [...found].map(([text, { names, item }]) => (names.length > 1 ? [...new Set(names)].join(", ") + " (" + names.length + " workers) " + text : item));
+}
+
 export function explained(explanation) {
-  const sections = explanation.sections || [];
+  const sections = (explanation.sections || []).map((one) => ({ ...one, items: together(one.items) }));
   const watch = sections.find((one) => one.title === "Watch out");
   const wrong = explanation.wrong || [];
   return [
     problems(wrong),
-    watch ? el("div", { class: "pitfalls" }, el("h3", {}, "Watch out"), el("ul", {}, watch.items.map(pitfall))) : null,
+    watch ? el("div", { class: "pitfalls" }, el("h3", {}, "Watch out"), el("ul", {}, alike(watch.items).map(pitfall))) : null,
     !watch && !wrong.length && sections.length ? el("p", { class: "good" }, "No pitfall is known in this plan.") : null,
     sections.filter((one) => one !== watch).map((one) => [el("h3", {}, one.title), el("ul", {}, one.items.map((item) => el("li", {}, item)))]),
     (explanation.messages || []).map((message) => el("p", { class: "hint" }, message)),

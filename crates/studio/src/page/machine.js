@@ -30,12 +30,12 @@ function shown(found) {
   return [
     el("div", { class: "cards" },
       card(found.host, pairs([["Kernel", found.kernel], ["Processor", found.processor], ["Processors", found.cpus], ["Memory", about(found.memory_bytes)], ["Clock", found.clock], ["iodyno", found.version]])),
-      card("What may make a difference", pairs(found.facts))),
+      found.facts.length ? card("What may make a difference", pairs(found.facts)) : null),
     card("Devices", found.targets.devices.length ? table("Block devices", ["Device", "Size", "What it is", "What it holds"], found.targets.devices.map((one) => [
       el("code", {}, one.path), about(one.size_bytes), one.about, one.holds ? el("span", { class: "warn" }, one.holds) : "nothing that is known"])) : el("p", { class: "empty" }, "No block device can be seen.")),
     card("File systems", table("File systems", ["Directory", "Kind", "Free", "On"], found.targets.directories.map((one) => [
       el("code", {}, one.path), one.file_system, about(one.free_bytes) + " of " + about(one.size_bytes), [one.on, one.about].filter(Boolean).join(" · ")]))),
-    card("What can be measured here", el("p", { class: missing.length ? "warn" : "good" }, missing.length ? missing.length + " of " + found.checks.length + " are missing" : "Nothing is missing"),
+    card("What can be measured here", el("p", { class: missing.length ? "warn" : "good" }, missing.length ? missing.length + " of " + found.checks.length + (missing.length === 1 ? " is missing" : " are missing") : "Nothing is missing"),
       el("ul", { class: "checks" }, [...missing, ...found.checks.filter((check) => check.works)].map((check) => el("li", { class: check.works ? "ok" : "lacks" },
         el("span", { class: "mark", "aria-hidden": "true" }, check.works ? "✓" : "✗"),
         el("div", {}, el("strong", {}, check.name), el("span", { class: "unseen" }, check.works ? " works: " : " is missing: "), el("span", {}, " " + check.found),

@@ -29,6 +29,7 @@ const PARTS: &[Part] = &[
     part!("/charts.js", SCRIPT, "charts.js"),
     part!("/design.js", SCRIPT, "design.js"),
     part!("/specifications.js", SCRIPT, "specifications.js"),
+    part!("/workers.js", SCRIPT, "workers.js"),
     part!("/dialogs.js", SCRIPT, "dialogs.js"),
     part!("/run.js", SCRIPT, "run.js"),
     part!("/results.js", SCRIPT, "results.js"),

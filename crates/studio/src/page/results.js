@@ -49,13 +49,19 @@ function showList(page, filtered) {
       showBar(page);
     });
     return el("tr", { class: page.shownRun === String(run.id) ? "chosen" : "" }, el("td", {}, box),
-      el("td", { "data-label": "Run" }, el("a", { href: "#results/" + run.id }, run.id + " · " + run.name), el("small", {}, run.tool + (run.parts ? " · and " + run.parts + " more" : ""))),
+      el("td", { "data-label": "Run" }, el("a", { href: "#results/" + run.id }, run.id + " · " + called(run)), el("small", {}, run.tool + (run.parts ? " · and " + run.parts + " more" : ""))),
       el("td", { "data-label": "When" }, when(run.began_unix_ns), el("small", {}, seconds(run.elapsed_ns / 1e9) + " on " + run.host)),
       el("td", { "data-label": "Result" }, run.state === "complete" || run.state === "imported" ? "" : el("span", { class: "badge note" }, run.state), " " + run.headline,
         run.findings ? el("span", { class: "badge doubtful" }, run.findings + " doubtful") : null, run.note ? el("small", {}, run.note.split("\n")[0]) : null),
       el("td", { "data-label": "Tags" }, run.tags.map((tag) => el("span", { class: "tag" }, tag))));
   });
   fill(page.list, el("table", { class: "list runs" }, el("caption", { class: "unseen" }, "Kept runs, the newest first"), el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows)));
+}
+
+// A design's name, which its file has; the plan of all of them is called as the tool.
+function called(run) {
+  const file = run.tool === run.name && (run.words || []).find((word) => /\.[a-z]+$/i.test(word) && !word.startsWith("-"));
+  return file ? file.split("/").at(-1).replace(/\.[a-z]+$/i, "") : run.name;
 }
 
 function showBar(page) {
@@ -98,7 +104,7 @@ function shown(page, { entry, plan, record }) {
     return box;
   }, { class: "quiet" });
   return [
-    el("div", { class: "heading" }, el("h2", {}, "Run " + entry.id + " · " + entry.name)),
+    el("div", { class: "heading" }, el("h2", {}, "Run " + entry.id + " · " + called(entry))),
     el("p", { class: "hint" }, when(entry.began_unix_ns) + " · " + entry.host + " · " + entry.state),
     el("code", { class: "command" }, "iodyno " + entry.words.join(" ")),
     tags(entry, change), note(entry, change),
@@ -169,17 +175,21 @@ export function series(record) {
   for (const phase of record.phases) {
     const jobs = phase.jobs.filter((job) => job.series && job.series.rows && job.series.rows.length);
     const longest = Math.max(0, ...jobs.map((job) => job.series.rows.length));
-    const step = jobs.length ? jobs[0].series.interval_ns / 1e9 : 1;
+    const whole = jobs.length ? jobs[0].series.interval_ns / 1e9 : 1;
+    const measured = Math.max(0, ...jobs.map((job) => job.measured_ns / 1e9));
     for (let index = 0; index < longest; index += 1) {
+      // The last second is seldom a whole one; of a piece of it nothing is said.
+      const step = Math.min(whole, measured - index * whole);
+      if (step < whole / 2) continue;
       const rows = jobs.map((job) => job.series.rows[index]).filter(Boolean);
       const sum = (of) => rows.reduce((all, row) => all + of(row), 0);
       const operations = sum((row) => row.reads + row.writes + row.trims + row.others);
       points.push({
-        at: offset + (index + 1) * step, reads: sum((row) => row.reads) / step, writes: sum((row) => row.writes) / step, operations: operations / step,
+        at: offset + index * whole + step, reads: sum((row) => row.reads) / step, writes: sum((row) => row.writes) / step, operations: operations / step,
         bytes: sum((row) => row.read_bytes + row.write_bytes) / step, latency: operations ? sum((row) => row.latency_sum_ns) / operations : null,
       });
     }
-    offset += longest * step;
+    offset += measured;
   }
   return points;
 }

@@ -214,7 +214,7 @@ class RunView {
     this.stopButton.hidden = told.ended;
     const states = { waiting: "waiting", running: "running", done: "done" };
     fill(this.list, this.phases.map((phase) => el("li", { class: phase.state }, el("span", {}, phase.name + (phase.place && phase.place.length ? " · " + phase.place.join(" ") : "")), el("small", {}, phase.result || states[phase.state]))));
-    const messages = told.messages.filter((text) => text.trim());
+    const messages = withoutFindings(told.messages).filter((text) => text.trim());
     const events = this.ended ? this.ended.errors : [];
     fill(this.messages, [...messages, ...events].map((text) => el("li", {}, text)));
     if (!messages.length && !events.length) fill(this.messages, el("li", { class: "empty" }, "None."));
@@ -236,6 +236,14 @@ class RunView {
         told.kept ? el("a", { class: "button", href: "/api/file?as=html&runs=" + told.kept, target: "_blank", rel: "noopener" }, "Report page") : null,
         el("a", { class: "button", href: "#design" }, "Design another")));
   }
+}
+
+// The findings stand beside the messages: their lines for a terminal are left out.
+function withoutFindings(messages) {
+  const at = messages.indexOf("findings");
+  if (at < 0) return messages;
+  const end = messages.findIndex((text, index) => index > at && !/^\s/.test(text));
+  return [...messages.slice(0, at), ...(end < 0 ? [] : messages.slice(end))];
 }
 
 function stoppedWord(told, failed) {

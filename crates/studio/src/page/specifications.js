@@ -3,6 +3,7 @@
 import { button, dialog, el, fill, fresh, state } from "./parts.js";
 import { number, quantity } from "./design.js";
 import { parseSize, size } from "./units.js";
+import { forget, rename } from "./workers.js";
 
 const COLUMNS = [["name", "Name"], ["share", "Share %"], ["size", "Size"], ["reads", "% read"], ["random", "% random"], ["burst", "Burst"], ["delay", "Delay ms"], ["align", "Align"]];
 
@@ -50,8 +51,12 @@ function row(page, one, line, at, index, assigned, shares, rebuild) {
   const label = (title) => ({ "aria-label": title + " of " + one.name + (one.lines.length > 1 ? ", line " + (at + 1) : "") });
   const cell = (title, ...children) => el("td", { "data-label": title }, children);
   const whole = (title, key, attributes) => cell(title, number(page, () => line[key], (value) => { line[key] = value === null ? 0 : value; }, { min: 0, ...attributes, ...label(title) }));
-  const name = el("input", { type: "text", class: "wide", value: one.name, spellcheck: false, ...label("Name") });
-  name.addEventListener("input", () => { one.name = name.value; page.changed(); });
+  const name = el("input", { type: "text", class: "wide", value: one.name, spellcheck: false, title: one.name, ...label("Name") });
+  name.addEventListener("input", () => {
+    rename(page.design, one.name, name.value);
+    one.name = name.value;
+    page.changed();
+  });
   const bytes = quantity(page, () => line.bytes, (value) => { line.bytes = value; }, parseSize, size, label("Size"));
   const align = quantity(page, () => line.align, (value) => { line.align = value; }, parseSize, (value) => value ? size(value) : "", { placeholder: "sector", ...label("Align") });
   const reads = number(page, () => line.reads, (value) => { line.reads = value === null ? 0 : value; bar.style.setProperty("--reads", line.reads + "%"); }, { min: 0, max: 100, ...label("% read") });
@@ -80,7 +85,7 @@ function actions(page, one, at, index, assigned, rebuild) {
     quiet("↑", "Move up", () => swap(assigned[index - 1]), index === 0),
     quiet("↓", "Move down", () => swap(assigned[index + 1]), index === assigned.length - 1),
     quiet("+", "Add a line to", () => { one.lines.push({ ...one.lines.at(-1) }); spread(one); rebuild(); }),
-    quiet("✕", "Take out", () => { one.assigned = false; rebuild(); }),
+    quiet("✕", "Take out", () => { one.assigned = false; forget(page.design, one.name); rebuild(); }),
   ];
 }
 
@@ -102,7 +107,11 @@ function listDialog(page, rebuild) {
     const found = all.filter((one) => words.every((word) => one.name.toLowerCase().includes(word)));
     fill(list, found.map((one) => {
       const box = el("input", { type: "checkbox", checked: one.assigned, id: fresh("choice") });
-      box.addEventListener("change", () => { one.assigned = box.checked; rebuild(); });
+      box.addEventListener("change", () => {
+        one.assigned = box.checked;
+        if (!one.assigned) forget(page.design, one.name);
+        rebuild();
+      });
       const line = one.lines[0];
       const told = one.lines.length > 1 ? one.lines.length + " lines" : size(line.bytes) + " · " + line.reads + " % read · " + line.random + " % random" + (line.align ? " · aligned" : "");
       return el("li", {}, box, el("label", { for: box.id }, one.name, el("small", {}, told)));

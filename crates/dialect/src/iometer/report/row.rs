@@ -207,7 +207,16 @@ impl RowSums<'_> {
             specification.get_or_insert(&self.part.disks[share.disk].specification);
         }
         let specification = specification.unwrap_or(&self.part.name).clone();
-        ResultRow { kind, name, specification, counts: [None; 3], place: None, figures, cpu: None, interrupts: None }
+        ResultRow {
+            kind,
+            name,
+            specification,
+            counts: [None; 3],
+            place: None,
+            figures,
+            cpu: None,
+            interrupts: None,
+        }
     }
 
     /// The workers of a machine, by manager and number.
@@ -418,7 +427,8 @@ mod tests {
     #[test]
     fn a_processor_has_its_time_under_its_headings() {
         let (number, user_percent, system_percent, interrupt_percent) = (3, 10.0, 20.0, 5.0);
-        let line = processor(&ProcessorShare { number, user_percent, system_percent, interrupt_percent }).line();
+        let line =
+            processor(&ProcessorShare { number, user_percent, system_percent, interrupt_percent }).line();
         let (columns, headings): (Vec<_>, Vec<_>) =
             (line.trim_end().split(',').collect(), heading().split(',').collect());
         assert_eq!((columns.len(), columns[0], columns[1]), (80, "PROCESSOR", "CPU 3"));
