@@ -89,6 +89,18 @@ fn is_worth_it() -> bool {
     !cfg!(debug_assertions) || std::env::var_os(VARIABLE).is_some()
 }
 
+/// The history for points that a command keeps without being asked; `None`: it is turned off, or this build's figures are worth
+/// nothing.
+///
+/// # Errors
+/// It cannot be had.
+pub fn for_points() -> Result<Option<History>, Diagnostic> {
+    match place()? {
+        Some(place) if is_worth_it() => History::open(&place).map(Some),
+        _ => Ok(None),
+    }
+}
+
 /// Who keeps a run; `None`: nobody.
 ///
 /// # Errors

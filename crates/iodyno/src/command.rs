@@ -47,6 +47,7 @@ use crate::trace;
 use crate::tui;
 use crate::tune;
 use crate::vector_search;
+use crate::watch;
 use crate::whatif;
 use crate::why;
 
@@ -122,7 +123,7 @@ fn runs(name: &str, arguments: &[String]) -> bool {
 }
 
 /// Commands that run several plans, which depend on what the ones before found; done anew as a whole.
-pub const EXPERIMENTS: [&str; 10] = [
+pub const EXPERIMENTS: [&str; 11] = [
     "accelerators",
     "checkpoint",
     "ci",
@@ -133,6 +134,7 @@ pub const EXPERIMENTS: [&str; 10] = [
     "neighbours",
     "pts",
     "tune",
+    "watch",
 ];
 
 /// Those whose plans have a part for each rank.
@@ -195,6 +197,7 @@ pub fn answer_in(world: &mut World, name: &str, arguments: &[String]) -> u8 {
         "powerfail" => powerfail::answer(rest),
         "pts" => pts::answer(world, rest),
         "tune" => tune::answer(world, rest),
+        "watch" => watch::answer(world, rest),
         "why" => why::answer(rest),
         "whatif" => whatif::answer(world, rest),
         "crash" => crash_view::answer(rest).unwrap_or_else(|| crash::answer(rest)),
@@ -451,6 +454,7 @@ fn commands_list() -> Vec<(&'static str, &'static str)> {
         ("powerfail", "check after a power cut that storage kept what it promised"),
         ("pts", "test a solid-state drive by SNIA's specification, until it is steady"),
         ("tune", "measure a disk under other settings of its queue, and restore them"),
+        ("watch", "watch a storage for months by tiny probes, and tell when it becomes slower"),
         ("crash", "what a crash leaves of a file system, and of your files in it"),
         ("whatif", "a workload on simulated devices, side by side; what a store can promise"),
         ("explain", "explain a finding: how the number misleads, what to set"),
@@ -485,6 +489,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "neighbours",
             "pts",
             "tune",
+            "watch",
             "run",
             "plan",
             "studio",

@@ -53,6 +53,8 @@ pub struct Experiment<'a> {
     pub device: Option<LastingDevice>,
     /// Whether what the first run makes stays for the others and goes when all are over, from where each rank made it.
     pub lasts: bool,
+    /// Whether no witness watches the runs, and their end by a signal is nothing to tell.
+    pub is_unwatched: bool,
     is_begun: bool,
 }
 
@@ -60,7 +62,15 @@ impl<'a> Experiment<'a> {
     /// The history keeps the runs as parts of the first one.
     pub fn new(world: &'a mut World, name: &str, arguments: &[String]) -> Self {
         let asked = TypedCommand { first: Some(Rc::default()), ..TypedCommand::new(name, arguments, true) };
-        Experiment { world, asked, keep: Keep::default(), device: None, lasts: false, is_begun: false }
+        Experiment {
+            world,
+            asked,
+            keep: Keep::default(),
+            device: None,
+            lasts: false,
+            is_unwatched: false,
+            is_begun: false,
+        }
     }
 
     /// Runs a plan, which an error message calls `what`; its start and its record.
@@ -76,6 +86,7 @@ impl<'a> Experiment<'a> {
         let targets: Vec<String> = plan.targets.iter().map(|target| target.name.clone()).collect();
         let mut run = native::request(plan, Box::new(RecordCapture(Rc::clone(&taken))));
         run.live_ns = 0;
+        run.unwatched = self.is_unwatched;
         run.keep = self.keep.clone();
         let policy = OutputPolicy {
             asked: self.asked.clone(),
@@ -88,6 +99,7 @@ impl<'a> Experiment<'a> {
         let taken = taken.take();
         match (status, taken.started, taken.record) {
             (0, Some(started), Some(record)) => Ok((started, record)),
+            (status, ..) if status > 128 && self.is_unwatched => Err(status),
             (status, _, record) => {
                 record.iter().flat_map(|record| &record.errors).for_each(say);
                 let reason = record.and_then(|record| reason(&record, &targets));

@@ -79,6 +79,7 @@ mod trigger;
 mod tui;
 mod tune;
 mod vector_search;
+mod watch;
 mod whatif;
 mod why;
 mod work_directory;

@@ -232,6 +232,30 @@ fn metrics(path: &str) -> Result<Sink, Diagnostic> {
     Ok(Sink { path: path.into(), place, reporter, made, failure: None })
 }
 
+/// A text of metrics that a command writes anew now and then: a file that is replaced, or an address.
+pub struct MetricsText(Sink);
+
+impl MetricsText {
+    /// # Errors
+    /// The address cannot be had, or the file holds something else.
+    pub fn open(path: &str) -> Result<MetricsText, Diagnostic> {
+        metrics(path).map(MetricsText)
+    }
+
+    /// # Errors
+    /// It cannot be written.
+    pub fn put(&self, text: Vec<u8>) -> Result<(), Diagnostic> {
+        match &self.0.place {
+            Destination::Served(page) => page.put(text),
+            Destination::Whole(path) => {
+                replace(path, &text).map_err(|error| unwritable(&self.0.path, &error))?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
 /// Whether a file holds nothing but older metrics.
 fn is_replaceable(path: &str) -> bool {
     let is_file = std::fs::metadata(path).is_ok_and(|facts| facts.is_file());

@@ -14,6 +14,7 @@ pub mod audit;
 pub mod bursts;
 pub mod cache;
 pub mod cache_neighbours;
+pub mod canary;
 pub mod case;
 pub mod causes;
 pub mod ceiling;

@@ -7,6 +7,7 @@
 //!   interval      a figure and between which two the true one lies: means, medians, percentiles of a histogram
 //!   difference    two sides: how much more, between which two, and how often one beats the other
 //!   change        where a row over time changes its level; credit that was used up
+//!   conformal     whether a stream of values has changed, asked at each value for months
 //!   drift         whether a row over time drifts by more than it scatters
 //! ```
 //!
@@ -14,6 +15,7 @@
 
 pub mod chance;
 pub mod change;
+pub mod conformal;
 pub mod correlation;
 pub mod difference;
 pub mod drift;

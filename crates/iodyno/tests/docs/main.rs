@@ -14,7 +14,7 @@ use sandbox::Sandbox;
 use testbed::{Case, Outcome};
 
 /// Pages whose blocks all name their language, so that no command escapes.
-const WRITTEN: [&str; 9] = [
+const WRITTEN: [&str; 10] = [
     "README.md",
     "docs/first-ten-minutes.md",
     "docs/recipes.md",
@@ -24,6 +24,7 @@ const WRITTEN: [&str; 9] = [
     "docs/book.md",
     "docs/commands.md",
     "docs/tui.md",
+    "docs/watch.md",
 ];
 /// Run in every run of the tests.
 const ALWAYS: [&str; 2] = ["README.md", "docs/first-ten-minutes.md"];
@@ -109,6 +110,11 @@ fn the_notation_is_read() -> Outcome {
     assert_eq!(page::missing(&found[0].shown, "x\nrate 3,400 GB/s best 4\n"), None);
     assert_eq!(page::missing(&found[0].shown, "ratio 3 GB/s best 4\n"), Some("rate  12 MB/s  …"));
     assert_eq!(page::masked("RND4K Q1T1  39.4 [ 9,609] < 104 µs> –"), "RND4K Q1T1 #");
+    let noted = blocks(
+        "<!-- command 2: tests add: --quick -->\n<!-- command 1: not run here: it takes long -->\n```sh\na\nb\n```\n",
+    );
+    let both = &noted[0].statements;
+    assert_eq!((both[0].not_run.as_deref(), both[1].text.as_str()), (Some("it takes long"), "b --quick"));
     let here = blocks("```sh\ncat > a <<'EOF'\nx # exit status 3\nEOF\ncat a\n```\n");
     assert_eq!(here[0].statements.len(), 2, "{here:?}");
     Ok(())

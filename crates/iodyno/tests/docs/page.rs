@@ -7,6 +7,10 @@
 //! | `… # tests add: WORDS` | the tests run it with these words besides |
 //! | `… # exit status N` | it ends so |
 //!
+//! On a page that newcomers see first the same is said in a comment right above the block, which Markdown does not show:
+//! `<!-- command 1: not run here: REASON -->` is of the first command in the block. What reads well beside it says the reason to
+//! people.
+//!
 //! A block of `text` right below shows lines of the output: figures and units may differ, `…` stands for anything. The page on
 //! findings has its commands in lines that are moved in by four blanks.
 
@@ -50,7 +54,8 @@ pub fn blocks(text: &str) -> Vec<Block> {
             if language != "sh" {
                 continue;
             }
-            let mut block = Block { statements: statements(&lines, inside), shown: Vec::new() };
+            let above = notes(&lines[..inside.start - 1]);
+            let mut block = Block { statements: statements(&lines, inside, &above), shown: Vec::new() };
             let next =
                 at + lines[at.min(lines.len())..].iter().take_while(|line| line.trim().is_empty()).count();
             if let Some(("text", inside)) = fence(&lines, next) {
@@ -62,7 +67,7 @@ pub fn blocks(text: &str) -> Vec<Block> {
         }
         let moved_in = lines[at..].iter().take_while(|line| is_on_findings && is_command(line)).count();
         if moved_in > 0 && (at == 0 || lines[at - 1].trim().is_empty()) {
-            let statements = statements(&lines, at..at + moved_in);
+            let statements = statements(&lines, at..at + moved_in, &[]);
             blocks.push(Block { statements, shown: Vec::new() });
         }
         at += moved_in.max(1);
@@ -98,8 +103,20 @@ pub fn languages(text: &str) -> Vec<(usize, String)> {
     found
 }
 
+/// What comments right above a block say of its commands: the number of the command, from 1 on, and the words.
+fn notes<'a>(above: &[&'a str]) -> Vec<(usize, &'a str)> {
+    let comments =
+        above.iter().rev().map_while(|line| line.strip_prefix("<!-- command ")?.strip_suffix(" -->"));
+    comments
+        .filter_map(|comment| {
+            let (number, said) = comment.split_once(": ")?;
+            Some((number.parse().ok()?, said))
+        })
+        .collect()
+}
+
 /// The commands in these lines: one a line, unless it ends in a backslash or has a here-document.
-fn statements(lines: &[&str], inside: Range<usize>) -> Vec<Statement> {
+fn statements(lines: &[&str], inside: Range<usize>, above: &[(usize, &str)]) -> Vec<Statement> {
     let mut found = Vec::new();
     let mut not_run: Option<String> = None;
     let mut at = inside.start;
@@ -119,6 +136,8 @@ fn statements(lines: &[&str], inside: Range<usize>) -> Vec<Statement> {
             at += 1;
         }
         let (command, said) = comment(&text);
+        let noted = above.iter().find(|(number, _)| *number == found.len() + 1);
+        let said = noted.map_or(said, |(_, said)| said);
         let mut text = command.trim_end().to_string();
         let mut statement =
             Statement { line: first + 1, text: String::new(), status: 0, not_run: not_run.clone() };

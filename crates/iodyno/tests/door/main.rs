@@ -66,6 +66,8 @@ mod tune;
 mod understand;
 #[cfg(target_os = "linux")]
 mod vdbench;
+#[cfg(target_os = "linux")]
+mod watch;
 mod whatif;
 #[cfg(target_os = "linux")]
 mod words;
@@ -78,6 +80,7 @@ fn main() -> std::process::ExitCode {
             calibration::cases(),
             measure::cases(),
             neighbours::cases(),
+            watch::cases(),
             plans::cases(),
             devices::cases(),
             crash::cases(),

@@ -45,7 +45,7 @@ pub fn drifts(values: &[f64]) -> bool {
 const LEAST_ROWS: usize = 7;
 
 /// The rank of each value, equal ones the middle of theirs.
-fn ranks(values: &[f64]) -> Vec<f64> {
+pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
     let sorted = super::sorted(values);
     let rank = |value: &f64| {
         let below = sorted.partition_point(|other| other < value);
