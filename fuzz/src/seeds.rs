@@ -99,6 +99,14 @@ const LINES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "smallfile",
+        &[
+            "--top DIR --operation create --threads 3 --files 9 --file-size 5 --record-size 2 --hash-into-dirs Y",
+            "--top=DIR --host-set a,b --operation read --response-times Y --output-json j --prefix p --pause 5",
+            "--yaml-input-file f --threads 3\noperation: create\ntop: DIR\nfiles: 3\nfsync: true\nxattr-count: 1\n",
+        ],
+    ),
+    (
         "dbench",
         &[
             "-t 60 -c load -D DIR -sSFx -R 2.5 --clients-per-process 3 --no-resolve --fake-io 4",

@@ -195,6 +195,7 @@ pub const WORDINGS: &[(&str, crate::Translate)] = &[
     ("md-workbench", crate::md_workbench::advice::translate),
     ("mdtest", crate::mdtest::advice::translate),
     ("measure", crate::measure::advice::translate),
+    ("smallfile", crate::smallfile::advice::translate),
     ("vdbench", crate::vdbench::advice::translate),
     ("warp", crate::warp::advice::translate),
 ];

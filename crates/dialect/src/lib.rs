@@ -39,6 +39,7 @@ pub mod json_tree;
 pub mod md_workbench;
 pub mod mdtest;
 pub mod measure;
+mod message_log;
 pub mod native;
 pub mod net;
 pub mod netperf;
@@ -50,6 +51,7 @@ pub mod replay;
 pub mod run_options;
 pub mod s3check;
 pub mod secrets;
+pub mod smallfile;
 mod spread;
 mod status;
 mod strerror;
@@ -595,6 +597,7 @@ pub const DIALECTS: &[Dialect] = &[
     md_workbench::DIALECT,
     bonnie::DIALECT,
     dbench::DIALECT,
+    smallfile::DIALECT,
     elbencho::DIALECT,
     io500::DIALECT,
     netperf::DIALECT,

@@ -245,6 +245,7 @@ const PECULIAR: &[&str] = &[
     "sg",
     "find",
     "file_service",
+    "small_files",
     "falloc",
     "ftruncate",
     "filecreate",

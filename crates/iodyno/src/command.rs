@@ -507,6 +507,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "bonnie++",
             "postmark",
             "dbench",
+            "smallfile",
             "elbencho",
             "io500",
             "iozone",

@@ -185,6 +185,7 @@ mod tests {
             "bonnie++",
             "postmark",
             "dbench",
+            "smallfile",
             "elbencho",
             "iozone",
             "filebench",

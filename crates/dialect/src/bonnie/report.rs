@@ -15,6 +15,7 @@ use super::lower::TIMED;
 use super::settings::{CHUNK, FILES, FileContent, SEEKS};
 use super::view::{ReportContext, TestName};
 use crate::mdtest::report::message_text;
+use crate::message_log::MessageLog;
 use crate::strerror;
 
 /// The versions of the format of the values, and of the program whose output this is.
@@ -44,7 +45,7 @@ pub struct Report {
     /// A worker could not begin or broke off.
     is_broken: bool,
     /// What standard error was told; the same is not told twice.
-    said: Vec<String>,
+    said: MessageLog,
     /// A line of standard error is not ended yet.
     is_open: bool,
 }
@@ -56,7 +57,7 @@ impl Report {
             results: BTreeMap::new(),
             failed: Vec::new(),
             is_broken: false,
-            said: Vec::new(),
+            said: MessageLog::default(),
             is_open: false,
         }
     }
@@ -305,15 +306,8 @@ impl Report {
         failed
             .into_iter()
             .chain(record.errors.iter().map(message_text))
-            .for_each(|text| self.say(text, output));
+            .for_each(|text| self.said.say(text, output));
         Ok(())
-    }
-
-    fn say(&mut self, text: String, output: &mut Output<'_>) {
-        if !self.said.contains(&text) {
-            let _ = output.err.write_all(text.as_bytes());
-            self.said.push(text);
-        }
     }
 }
 
@@ -327,7 +321,7 @@ impl Reporter for Report {
             }
             Event::PhaseEnded(phase) => self.ends(phase, output),
             Event::Message(wrong) => {
-                self.say(message_text(wrong), output);
+                self.said.say(message_text(wrong), output);
                 Ok(())
             }
             Event::Ended(record) => self.end(record, output),

@@ -17,6 +17,7 @@ use super::VERSION;
 use super::settings::Settings;
 use crate::iperf3::json::general;
 use crate::mdtest::report::message_text;
+use crate::message_log::MessageLog;
 
 /// What the engine counts: lines of the load that were gone through, the warm-up's among them.
 const LINES: &str = "lines";
@@ -36,7 +37,7 @@ pub struct Report {
     seconds: u64,
     is_over: bool,
     ended: Option<Box<PhaseRecord>>,
-    said: Vec<String>,
+    said: MessageLog,
 }
 
 impl Report {
@@ -51,7 +52,7 @@ impl Report {
             seconds: 0,
             is_over: false,
             ended: None,
-            said: Vec::new(),
+            said: MessageLog::default(),
         }
     }
 
@@ -168,13 +169,13 @@ impl Report {
         for worker in job.iter().flat_map(|job| &job.workers) {
             let complaints = worker.complaints.iter().map(|complaint| format!("{complaint}\n"));
             complaints.chain(worker.failure.iter().map(|why| format!("{why}\n"))).for_each(|text| {
-                self.say(text, output);
+                self.said.say(text, output);
             });
         }
-        record.errors.iter().map(message_text).for_each(|text| self.say(text, output));
+        record.errors.iter().map(message_text).for_each(|text| self.said.say(text, output));
         let Some(job) = job.filter(|_| record.stopped_by.is_none()) else { return Ok(()) };
         if !self.is_whole(job) {
-            self.say("Child failed with status 1\n".into(), output);
+            self.said.say("Child failed with status 1\n".into(), output);
             return Ok(());
         }
         output.out.write_all(self.tables(job).as_bytes())?;
@@ -205,13 +206,6 @@ impl Report {
         }
         text
     }
-
-    fn say(&mut self, text: String, output: &mut Output<'_>) {
-        if !self.said.contains(&text) {
-            let _ = output.err.write_all(text.as_bytes());
-            self.said.push(text);
-        }
-    }
 }
 
 impl Reporter for Report {
@@ -226,7 +220,7 @@ impl Reporter for Report {
             Event::Interim(phase) => self.second(phase, output),
             Event::PhaseEnded(phase) => self.ends(phase, output),
             Event::Message(wrong) => {
-                self.say(message_text(wrong), output);
+                self.said.say(message_text(wrong), output);
                 Ok(())
             }
             Event::Ended(record) => self.end(record, output),

@@ -11,6 +11,7 @@ use iodyno_report::{Output, Reporter};
 
 use super::view::{FileManner, PostmarkPhase, ReportContext, ReportedRun, RunPart, SessionPart};
 use crate::mdtest::report::message_text;
+use crate::message_log::MessageLog;
 use crate::strerror;
 
 /// What the original says of itself.
@@ -32,7 +33,7 @@ pub struct Report {
     times: RunTimes,
     failed: Vec<String>,
     is_broken: bool,
-    said: Vec<String>,
+    said: MessageLog,
     /// A line of standard output is not ended yet.
     is_open: bool,
 }
@@ -40,7 +41,15 @@ pub struct Report {
 impl Report {
     pub fn new(view: ReportContext) -> Self {
         let times = RunTimes::default();
-        Report { view, at: 0, times, failed: Vec::new(), is_broken: false, said: Vec::new(), is_open: false }
+        Report {
+            view,
+            at: 0,
+            times,
+            failed: Vec::new(),
+            is_broken: false,
+            said: MessageLog::default(),
+            is_open: false,
+        }
     }
 
     /// The texts up to the next run.
@@ -162,15 +171,8 @@ impl Report {
         output.out.flush()?;
         let failed: Vec<String> = self.failed.drain(..).map(|text| text + "\n").collect();
         let told = failed.into_iter().chain(record.errors.iter().map(message_text));
-        told.for_each(|text| self.say(text, output));
+        told.for_each(|text| self.said.say(text, output));
         Ok(())
-    }
-
-    fn say(&mut self, text: String, output: &mut Output<'_>) {
-        if !self.said.contains(&text) {
-            let _ = output.err.write_all(text.as_bytes());
-            self.said.push(text);
-        }
     }
 }
 
@@ -181,7 +183,7 @@ impl Reporter for Report {
             Event::PhaseStarted { index, .. } => self.begins(*index, output),
             Event::PhaseEnded(phase) => self.ends(phase, output),
             Event::Message(wrong) => {
-                self.say(message_text(wrong), output);
+                self.said.say(message_text(wrong), output);
                 Ok(())
             }
             Event::Ended(record) => self.end(record, output),

@@ -1,5 +1,5 @@
-//! dd, hdparm, bonnie++, dbench and postmark: command lines become the plans, and events the texts, that `golden/dd`,
-//! `golden/hdparm`, `golden/bonnie`, `golden/dbench` and `golden/postmark` hold.
+//! dd, hdparm, bonnie++, dbench, smallfile and postmark: command lines become the plans, and events the texts, that `golden/dd`,
+//! `golden/hdparm`, `golden/bonnie`, `golden/dbench`, `golden/smallfile` and `golden/postmark` hold.
 //!
 //! `IODYNO_BLESS=1` rewrites the golden files and the pages that are generated from the option tables.
 
@@ -7,6 +7,7 @@ mod bonnie;
 mod dbench;
 mod diskspd;
 mod postmark;
+mod smallfile;
 mod texts;
 mod world;
 
@@ -89,6 +90,11 @@ fn golden_plans_of_dbench() {
 }
 
 #[test]
+fn golden_plans_of_smallfile() {
+    plans("golden/smallfile/plans.txt");
+}
+
+#[test]
 fn golden_plans_of_hdparm() {
     plans("golden/hdparm/plans.txt");
 }
@@ -111,6 +117,7 @@ fn golden_documents_are_generated() {
     golden("docs/postmark.md", &iodyno_dialect::postmark::options::document());
     golden("docs/bonnie.md", &iodyno_dialect::bonnie::options::document());
     golden("docs/dbench.md", &iodyno_dialect::dbench::options::document());
+    golden("docs/smallfile.md", &iodyno_dialect::smallfile::options::document());
     golden("docs/warp.md", &iodyno_dialect::warp::options::document());
     golden("docs/lies.md", &iodyno_dialect::finding_pages::document());
 }

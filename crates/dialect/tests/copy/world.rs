@@ -12,6 +12,10 @@ impl Loader for World {
             "load.txt" => Ok(include_bytes!("../../../../suites/dbench/short.txt").to_vec()),
             "odd.txt" => Ok(b"# odd\nClose 1 NT_STATUS_OK\nFrob 1 NT_STATUS_OK\nReadX 1 0\n".to_vec()),
             "bad.txt" => Ok(b"Close 1 NT_STATUS_OK\nUnlink \"\\..\\x\" 1 NT_STATUS_OK\n".to_vec()),
+            "test.yaml" => {
+                Ok(b"top: dir\noperation: read\nfiles: 50\nfile-size: 4\nverify-read: false\n".to_vec())
+            }
+            "bad.yaml" => Ok(b"top: dir\nfiles: few\nspeed: 9\n".to_vec()),
             "empty.txt" => Ok(Vec::new()),
             _ => Err("nothing is read here".into()),
         }

@@ -59,6 +59,7 @@ pub mod s3;
 #[cfg(target_os = "linux")]
 pub mod sg;
 pub mod sim;
+pub mod small_files;
 pub mod socket;
 #[cfg(target_os = "linux")]
 pub mod splice;
@@ -104,6 +105,7 @@ macro_rules! for_each_engine {
             Synchronous<ftruncate::Ftruncate>,
             Synchronous<find::Find>,
             Synchronous<file_service::FileService>,
+            Synchronous<small_files::SmallFiles>,
             Synchronous<net::Net>,
             #[cfg(target_os = "linux")]
             Synchronous<net::Netsplice>,

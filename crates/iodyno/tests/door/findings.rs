@@ -38,6 +38,7 @@ const STORAGE: &[(&str, &str, &[&str])] = &[
     ("bonnie++", "-u WHOEVER -d HERE -s 2 -r 0 -f -n 1 -z 7", ALSO),
     ("postmark", "HERE/f.postmark", ALSO),
     ("dbench", "--run-once -c HERE/load.txt -D HERE 2", ALSO),
+    ("smallfile", "--top HERE --operation create --files 20 --file-size 64", ALSO),
     ("elbencho", "-w -t 2 -s 1m -b 64k HERE/elbencho", ALSO),
     ("iozone", "-s 1m -r 64k -i 0 -f HERE/iozone", ALSO),
     ("iometer", "HERE/f.icf -r HERE/results.csv --map C:=HERE", ALSO),

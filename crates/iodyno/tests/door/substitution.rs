@@ -37,6 +37,7 @@ const STORAGE: &[(&str, &str, Option<&str>)] = &[
 /// Drop-ins that issue none, or whose operations are several calls of one engine.
 const OTHERS: &[&str] = &[
     "dbench",
+    "smallfile",
     "iostat",
     "iperf3",
     "iperf",

@@ -12,6 +12,8 @@ mod elbencho;
 #[path = "../door/program.rs"]
 mod program;
 #[cfg(target_os = "linux")]
+mod smallfile;
+#[cfg(target_os = "linux")]
 mod trees;
 #[cfg(target_os = "linux")]
 mod troubles;
@@ -21,7 +23,7 @@ mod workbench;
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
     testbed::run(
-        [trees::cases(), troubles::cases(), workbench::cases(), elbencho::cases()]
+        [trees::cases(), troubles::cases(), workbench::cases(), elbencho::cases(), smallfile::cases()]
             .into_iter()
             .flatten()
             .collect(),
