@@ -36,6 +36,11 @@ const OPERATIONS: &[Word] = &[
     Word::new("swift-get", "as Swift reads an object").refused(SWIFT, SWIFT_HINT),
 ];
 
+const SIZES: &[Word] = &[
+    Word::new("fixed", "all of one size"),
+    Word::new("exponential", "drawn, the size being the mean, and eight times as large at most"),
+];
+
 const YES_OR_NO: &[Word] = &[Word::new("Y", "yes"), Word::new("N", "no")];
 
 const fn flag(name: &'static str, help: &'static str) -> Entry {
@@ -55,13 +60,13 @@ const INTERNAL: &str = "the original passes it to what it starts on other hosts"
 #[rustfmt::skip]
 const ENTRIES: &[Entry] = &[
     Entry::new("operation", Kind::Word(OPERATIONS), "WORD", "what is done with each file").or("cleanup"),
-    Entry::new("top", Kind::Path, "DIRECTORY[,DIRECTORY]", "where the trees are; of several each file goes to the next").or("/var/tmp/smf"),
+    Entry::new("top", Kind::Path, "DIRECTORY[,DIRECTORY]", "where the trees are; of several each file goes to the next")
+        .or("/var/tmp/smf"),
     text("host-set", "HOST[,HOST]", "hosts that do it together, each with all threads"),
     count("files", "N", "files of each thread").or("200"),
     count("threads", "N", "threads of each host").or("2"),
     count("file-size", "KIB", "size of a file; 0: nothing is read or written").or("64"),
-    Entry::new("file-size-distribution", Kind::Word(&[Word::new("fixed", "all of one size"),
-        Word::new("exponential", "drawn, the size being the mean, and eight times as large at most")]), "WORD", "how large files are").or("fixed"),
+    Entry::new("file-size-distribution", Kind::Word(SIZES), "WORD", "how large files are").or("fixed"),
     count("record-size", "KIB", "size of a read or write; 0: the file, at most 1 MiB").or("0"),
     count("files-per-dir", "N", "files of a directory at most").or("100"),
     count("dirs-per-dir", "N", "directories of a directory at most").or("10"),

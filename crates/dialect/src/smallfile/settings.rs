@@ -80,21 +80,7 @@ pub fn judge(options: &GivenOptions, loader: &mut dyn Loader) -> Result<Settings
     let hosts = judge.hosts();
     let files = judge.number("files", 1, FILES_MOST);
     let threads = judge.number("threads", 1, THREADS_MOST) as u32;
-    let (kib, record_kib) = (options.count("file-size"), options.count("record-size"));
-    if kib > 0 && record_kib > kib {
-        judge.refuse(
-            "record-size",
-            "record size cannot exceed file size",
-            "--record-size 0 is the whole file",
-        );
-    }
-    if record_kib > 1 << 20 || kib > 1 << 32 {
-        judge.refuse(
-            "file-size",
-            "a record of at most 1 GiB, and a file of at most 4 TiB",
-            "sizes are in KiB",
-        );
-    }
+    let (kib, record_kib) = judge.sizes();
     let attribute_bytes = judge.number("xattr-size", 0, 65_536);
     let operation = options.text("operation").unwrap_or_default().to_string();
     let attributes = judge.number("xattr-count", 0, 1000);
@@ -105,15 +91,7 @@ pub fn judge(options: &GivenOptions, loader: &mut dyn Loader) -> Result<Settings
             "--xattr-count 1 --xattr-size 128",
         );
     }
-    for name in ["prefix", "suffix"] {
-        if options.text(name).is_some_and(|text| text.contains(['/', '{', '\0']) || text.len() > 100) {
-            judge.refuse(
-                name,
-                "a part of a name: at most 100 letters, and no slash or brace",
-                "letters and digits",
-            );
-        }
-    }
+    judge.affixes();
     let yes = |name: &str| options.text(name) == Some("Y");
     let first = tops.first().cloned().unwrap_or_default();
     let names = match hosts.is_empty() {
@@ -166,6 +144,40 @@ struct OptionJudge<'a> {
 }
 
 impl OptionJudge<'_> {
+    /// KiB of a file and of a record.
+    fn sizes(&mut self) -> (u64, u64) {
+        let (kib, record_kib) = (self.options.count("file-size"), self.options.count("record-size"));
+        if kib > 0 && record_kib > kib {
+            self.refuse(
+                "record-size",
+                "record size cannot exceed file size",
+                "--record-size 0 is the whole file",
+            );
+        }
+        if record_kib > 1 << 20 || kib > 1 << 32 {
+            self.refuse(
+                "file-size",
+                "a record of at most 1 GiB, and a file of at most 4 TiB",
+                "sizes are in KiB",
+            );
+        }
+        (kib, record_kib)
+    }
+
+    /// What names of files begin and end with.
+    fn affixes(&mut self) {
+        for name in ["prefix", "suffix"] {
+            if self.options.text(name).is_some_and(|text| text.contains(['/', '{', '\0']) || text.len() > 100)
+            {
+                self.refuse(
+                    name,
+                    "a part of a name: at most 100 letters, and no slash or brace",
+                    "letters and digits",
+                );
+            }
+        }
+    }
+
     fn refuse(&mut self, option: &str, message: impl Into<String>, hint: &str) {
         let origin = match self.options.origin(option) {
             Origin::Default => Origin::argument(&format!("--{option}")),
