@@ -1112,7 +1112,9 @@ impl<O: CallObserver> Filesystem for Passthrough<O> {
         let bytes = bytes.min(u64::from(u32::MAX) & !0xfff);
         let done = calls::copy_range(&from.file, from_offset, &to.file, to_offset, bytes);
         let result = result_of(&done, |copied| *copied);
-        let write = ObservedCall { result, other: None, ..call };
+        // More may be asked for than there is: what was moved is what was read and written.
+        let moved = done.as_ref().map_or(call.bytes, |copied| *copied);
+        let write = ObservedCall { result, other: None, bytes: moved, ..call };
         let read =
             ObservedCall { verb: Verb::Read, name: from.name.clone(), offset: from_offset, ..write.clone() };
         observer.ended(began, &[read, write]);

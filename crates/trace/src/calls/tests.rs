@@ -149,6 +149,27 @@ fn a_copy_is_a_read_and_a_write_and_a_pipe_has_neither() {
 }
 
 #[test]
+fn a_copy_to_the_end_has_the_bytes_that_were_there() {
+    let mut calls = Calls::default();
+    calls.call(1, open("/old", OpenOptions::default()), 3);
+    calls.call(1, open("/new", OpenOptions { creates: true, ..OpenOptions::default() }), 4);
+    let all = FileCall::Copy {
+        verb: Verb::CopyFileRange,
+        from: 3,
+        from_offset: None,
+        to: 4,
+        to_offset: None,
+        bytes: 9_223_372_035_781_033_984,
+    };
+    calls.call(1, all.clone(), 300_000);
+    calls.call(1, all, 0);
+    let mut batch = Batch::default();
+    calls.tracker.take(&mut batch, usize::MAX);
+    let bytes: Vec<u64> = batch.iter().map(|record| record.bytes).collect();
+    assert_eq!(bytes[2..], [300_000, 300_000, 0, 0]);
+}
+
+#[test]
 fn records_come_in_the_order_of_issue_and_unended_calls_have_no_result() {
     let mut calls = Calls::default();
     calls.call(1, open("/old", OpenOptions::default()), 3);

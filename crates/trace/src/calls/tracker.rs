@@ -602,6 +602,8 @@ impl CallTracker {
     fn copied(&mut self, pending: &mut PendingCall, moved: u64, records: &mut Vec<TraceRecord>) {
         let FileCall::Copy { from_offset, to_offset, .. } = pending.call else { return };
         let (Some(record), [Some(to), Some(from)]) = (pending.record, pending.open) else { return };
+        // What is asked for is often all that there may be: cp asks for 2^63 bytes.
+        let record = TraceRecord { bytes: moved.min(record.bytes), ..record };
         let mut side = |id: OpenFileId, given: Option<u64>| {
             let open = self.descriptors.file_mut(id)?;
             if !matches!(open.kind, FileKind::File | FileKind::Device) {
