@@ -40,6 +40,40 @@ fn sees(running: &mut Running, screen: &Screen, from: usize, word: &str) {
     running.until(word, || screen.text().get(from..).is_some_and(|text| text.contains(word)));
 }
 
+/// Waits until the last that was written leads back to the terminal's own screen: it is heard a little after the program's end.
+fn is_given_back(screen: &Screen) -> Outcome {
+    testbed::wait::until("the terminal's own screen", || screen.text().ends_with(CLOSE))?;
+    Ok(())
+}
+
+fn a_plan_is_run_reported_and_compared() -> Outcome {
+    let (home, screen) = (home()?, Screen::new(80, 24)?);
+    let modes = screen.modes();
+    let mut running = start(&home, &screen)?;
+    sees(&mut running, &screen, 0, "run nightly.toml");
+    // The last offer is the plan.
+    screen.press("\u{1b}[F")?;
+    sees(&mut running, &screen, 0, "plan \"nightly\"");
+    for _ in 1..=2 {
+        let from = screen.text().len();
+        screen.press("\r")?;
+        sees(&mut running, &screen, from, "$ iodyno run nightly.toml --live");
+        sees(&mut running, &screen, from, "Escape: close");
+        let from = screen.text().len();
+        screen.press("q")?;
+        sees(&mut running, &screen, from, "Enter: run");
+    }
+    // The newest run stands first and is marked first: the others are compared with it.
+    let from = screen.text().len();
+    screen.press("2  c")?;
+    sees(&mut running, &screen, from, "iodyno compare 2 1");
+    screen.press("q")?;
+    assert_eq!(running.end().code(), 0);
+    is_given_back(&screen)?;
+    assert_eq!(screen.modes(), modes, "the terminal's modes are not as they were");
+    Ok(())
+}
+
 fn signals_and_ctrl_c_give_the_terminal_back() -> Outcome {
     for (keys, signal, status) in
         [("\u{3}", None, Some(0)), ("", Some(libc::SIGTERM), Some(128 + libc::SIGTERM))]
@@ -54,7 +88,7 @@ fn signals_and_ctrl_c_give_the_terminal_back() -> Outcome {
             running.signal(signal);
         }
         assert_eq!(running.end().status.code(), status);
-        assert!(screen.text().ends_with(CLOSE), "{:?}", screen.text());
+        is_given_back(&screen)?;
         assert_eq!(screen.modes(), modes);
     }
     Ok(())
@@ -86,6 +120,7 @@ fn without_a_terminal_it_says_what_else_there_is() -> Outcome {
 
 fn main() -> std::process::ExitCode {
     testbed::run_waiting(vec![
+        Case::new("a_plan_is_run_reported_and_compared", &[], a_plan_is_run_reported_and_compared),
         Case::new(
             "signals_and_ctrl_c_give_the_terminal_back",
             &[],

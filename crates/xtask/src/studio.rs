@@ -39,7 +39,8 @@ pub fn chore(root: &Path) -> Result<bool, String> {
         run(install, "npm install")?;
     }
     let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    build.args(["build", "--package", "iodyno", "--bin", "iodyno"]).current_dir(root);
+    // The whole workspace's features: what the tests have built is not built again.
+    build.args(["build", "--workspace", "--bin", "iodyno"]).current_dir(root);
     run(build, "cargo build")?;
     let device = LoopDevice::make(&work);
     if let Err(why) = &device {
@@ -58,7 +59,7 @@ pub fn chore(root: &Path) -> Result<bool, String> {
         journeys.env("STUDIO_DEVICE", &device.path);
     }
     let went = journeys.status();
-    let _ = Command::new("kill").args(["-INT", &studio.id().to_string()]).status();
+    let _ = Command::new("kill").args(["-TERM", &studio.id().to_string()]).status();
     let ended = studio.wait().map_err(|error| error.to_string())?;
     println!("screenshots to be looked at: {}", shots.display());
     let went = went.map_err(|error| format!("node: {error}"))?;
@@ -75,10 +76,15 @@ fn run(command: Command, what: &str) -> Result<(), String> {
     }
 }
 
-/// The studio, and the address with its key.
+/// The studio, and the address with its key. It is started as a shell starts what is in the background: deaf to Ctrl-C, as are
+/// the runs that it starts and has to stop all the same.
 fn open(program: &Path, work: &Path) -> Result<(Child, String), String> {
-    let mut command = Command::new(program);
-    command.arg("studio").env("IODYNO_HISTORY", work.join("history/runs.sqlite")).current_dir(work);
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", "trap '' INT; exec \"$0\" studio"])
+        .arg(program)
+        .env("IODYNO_HISTORY", work.join("history/runs.sqlite"))
+        .current_dir(work);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut studio = command.spawn().map_err(|error| format!("{}: {error}", program.display()))?;
     let mut url = String::new();

@@ -95,6 +95,9 @@ fn open(words: &StudioArgs) -> Result<u8, Diagnostic> {
     let served = Arc::clone(&studio);
     serve("studio", listener, move |request| served.answer(request)).map_err(|error| wrong(plain(&error)))?;
     print(&format!("{url}\n"));
+    if socket.ip().is_unspecified() {
+        say(format_args!("from another machine: an address of this one in the place of {}", socket.ip()));
+    }
     say("open it in a browser; the key in it works once. Ctrl-C ends the studio and what it runs");
     while signal::interruptions().0 == 0 {
         std::thread::sleep(LOOK);

@@ -220,6 +220,7 @@ fn words_first(text: &str) -> String {
     }
 }
 
+/// The newest first: it stands beside the cursor when the page is turned to.
 fn listed(text: &str) -> Result<Vec<RunSummary>, Diagnostic> {
     let filter = Filter {
         most: LISTED,
@@ -227,5 +228,5 @@ fn listed(text: &str) -> Result<Vec<RunSummary>, Diagnostic> {
         parts: PartFilter::First,
         ..Filter::default()
     };
-    Ok(archive::open()?.list(&filter)?.iter().map(runs::row).collect())
+    Ok(archive::open()?.list(&filter)?.iter().rev().map(runs::row).collect())
 }

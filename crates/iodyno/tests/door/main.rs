@@ -57,6 +57,8 @@ mod store_tools;
 #[cfg(target_os = "linux")]
 mod stores;
 #[cfg(target_os = "linux")]
+mod studio;
+#[cfg(target_os = "linux")]
 mod substitution;
 #[cfg(target_os = "linux")]
 mod traces;
@@ -103,6 +105,7 @@ fn main() -> std::process::ExitCode {
             replay::cases(),
             store_tools::cases(),
             stores::cases(),
+            studio::cases(),
             substitution::cases(),
             traces::cases(),
             tune::cases(),

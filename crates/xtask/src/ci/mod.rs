@@ -169,6 +169,10 @@ impl CiRun {
             self.step(&format!("check {}", had.join(", ")), command, self.remaining());
         }
         self.skip("macOS", "only `cargo xtask against systems` type-checks it");
+        self.skip(
+            "the studio's journeys in a browser",
+            "only `cargo xtask against studio` drives Chromium, with packages of npm",
+        );
         self.skip(emulated::TARGET, "only `cargo xtask against aarch64` builds and runs it");
     }
 
