@@ -46,7 +46,7 @@ pub fn plan(profile: &Profile, loader: &mut dyn Loader) -> Result<Plan, Vec<Diag
     if wrong.is_empty() { Ok(plan) } else { Err(wrong) }
 }
 
-fn refused(target: &TestTarget, message: impl Into<String>, hint: &str) -> Diagnostic {
+fn refused(target: &TestTarget, message: impl Into<String>, hint: impl Into<String>) -> Diagnostic {
     Diagnostic::error(&Origin::argument(&target.path), message).hint(hint)
 }
 
@@ -107,13 +107,14 @@ fn pattern(target: &TestTarget, threads: u32) -> Result<Pattern, Diagnostic> {
     let block = target.block_bytes;
     let is_random = matches!(target.access, TargetAccess::Random { .. });
     let (pick, align) = match &target.access {
-        TargetAccess::Sequential { is_interlocked: true, .. } if threads > 1 => {
+        TargetAccess::Sequential { is_interlocked: true, stride_bytes } if threads > 1 => {
+            let stride = stride_bytes.unwrap_or(block);
             let message = "threads have positions of their own here, and -si has one for all of them";
-            return Err(refused(
-                target,
-                message,
-                "say -s with -T, or -t1: of one thread -s and -si are the same",
-            ));
+            let hint = format!(
+                "say -s{} -T{stride}: the threads take turns at the same places; or -t1, where -s and -si are the same",
+                stride.saturating_mul(threads.into())
+            );
+            return Err(refused(target, message, hint));
         }
         TargetAccess::Sequential { stride_bytes, .. } => {
             (sequential(block, stride_bytes.unwrap_or(block)), 0)

@@ -141,7 +141,7 @@ const GROUPS: &[SetterGroup<Command, String>] = &[
                 "si",
                 Kind::Bytes,
                 "[STRIDE]",
-                "the same over all threads: one position for all of them",
+                "the same with one position for all threads; here of one thread (-t1)",
             )
             .parsed(|c, v| c.stride(v, true)),
             size("T", "each thread begins so far behind the one before")

@@ -25,12 +25,13 @@ pub fn cases() -> Vec<Case> {
 /// Eight servers of 5 ms each: 1,600 operations a second, each of 5 ms.
 const DEVICE: &str = "name = \"store\"\nabout = \"a store of 5 ms\"\n[part.front.station]\nservers = 8\nservice = \"5 ms\"\n\
                       variation = 0\n";
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 6] = [
     ("random", include_str!("../../../../golden/vdbench/random.parm")),
     ("curve", include_str!("../../../../golden/vdbench/curve.parm")),
     ("skew", include_str!("../../../../golden/vdbench/skew.parm")),
     ("streams", include_str!("../../../../golden/vdbench/streams.parm")),
     ("loops", include_str!("../../../../golden/vdbench/loops.parm")),
+    ("payload", include_str!("../../../../golden/vdbench/payload.parm")),
 ];
 
 fn within(home: &Path, line: &str) -> ProgramOutput {
