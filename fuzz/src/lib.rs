@@ -52,6 +52,7 @@ pub fn targets() -> impl Iterator<Item = Target> {
         Target { name: "import", feed: |_, input| import(input), cost: 1 },
         Target { name: "iot", feed: |_, input| trace::iot(input), cost: 1 },
         Target { name: "crash", feed: |_, input| crash_suite(input), cost: 20 },
+        Target { name: "audit", feed: |_, input| audit(input), cost: 4 },
         Target { name: "dump", feed: |_, input| trace::dump(input), cost: 1 },
     ])
 }
@@ -121,6 +122,20 @@ fn plan_file(input: &[u8]) {
     let maker = |_: &native::Manner| -> Box<dyn Reporter> { Box::new(Mute) };
     if let Ok(request) = native::run(&arguments, &mut world, &maker) {
         take(request, &[]);
+    }
+}
+
+/// Pasted output and command lines of other tools: it is audited and told both ways, or refused with a hint.
+fn audit(input: &[u8]) {
+    let (_, mut world) = World::of(input);
+    let text = String::from_utf8_lossy(world.rest()).into_owned();
+    match iodyno_dialect::audit::audit("pasted", &text, Default::default(), &mut world) {
+        Ok(audits) => {
+            let columns = 80;
+            assert!(!iodyno_dialect::audit::text(&audits, columns).is_empty());
+            assert!(iodyno_dialect::audit::json(&audits).starts_with('{'));
+        }
+        Err(wrong) => assert!(wrong.hint.is_some(), "{wrong}"),
     }
 }
 

@@ -30,6 +30,7 @@ const FILES: &[(&str, &str, &[&str])] = &[
         &["golden/native/*.toml", "golden/native/*/*.toml", "examples/*.toml", "golden/posix/*.toml"],
     ),
     ("crash", "", &["suites/crash/*.toml"]),
+    ("audit", "", &["golden/audit/*.in"]),
     ("import", "", &["golden/report/json/*", "golden/fio/report/*"]),
 ];
 

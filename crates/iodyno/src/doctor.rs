@@ -7,13 +7,16 @@ use std::fs::{self, OpenOptions};
 use std::path::Path;
 
 use clap::Parser;
+use iodyno_dialect::Loader;
 use iodyno_engine::registry::all_facts;
+use iodyno_engine::world::World;
 use iodyno_engine::{EngineFacts, clock};
 use iodyno_report::table::wrapped;
 use serde_json::{Value, json};
 
+use crate::archive;
 use crate::hosts::is_root;
-use crate::loader::plain;
+use crate::loader::{HostLoader, plain};
 use crate::runs::{paint, parsed, print};
 
 #[derive(Parser)]
@@ -100,7 +103,64 @@ fn system() -> Vec<Check> {
             "mount -t tracefs tracefs /sys/kernel/tracing, as root, outside of a container",
         ),
         Check::of("clock", clock_source(), "latencies of microseconds", CLOCK_REMEDY),
+        Check::of(
+            "history",
+            history(),
+            "`iodyno runs`, `compare`, `watch` over restarts",
+            "IODYNO_HISTORY=FILE, in a directory that exists and can be written to",
+        ),
+        Check::of(
+            "open files",
+            open_files(),
+            "thousands of workers, connections or files at once",
+            "ulimit -n 65536 in the shell that starts it, or nofile in /etc/security/limits.conf",
+        ),
+        Check::of(
+            "launcher",
+            launcher(),
+            "one command on several hosts or ranks",
+            "apt install openmpi-bin, or mpich; without it --hosts reaches others by ssh",
+        ),
     ]
+}
+
+/// Where runs are kept: the nearest directory above the file that is there must take a new one.
+fn history() -> Result<String, String> {
+    let place = archive::place().map_err(|wrong| wrong.message)?;
+    let place = place.ok_or("IODYNO_HISTORY is off: no run is kept")?;
+    let folder = place.ancestors().skip(1).find(|folder| folder.as_os_str().is_empty() || folder.is_dir());
+    let folder = folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let looked = if place.exists() { place.as_path() } else { folder };
+    let facts = HostLoader::new(&World::alone()).look(&looked.display().to_string());
+    match facts.is_some_and(|facts| facts.writable) {
+        true => Ok(format!("runs are kept in {}", place.display())),
+        false => Err(format!("{} cannot be written", looked.display())),
+    }
+}
+
+/// Fewer are soon used up. Source: what systemd gives a shell is 1,024.
+const OPEN_FILES_LEAST: u64 = 4096;
+
+/// What the kernel lets this process open.
+fn open_files() -> Result<String, String> {
+    let limits = fs::read_to_string("/proc/self/limits").map_err(|error| plain(&error))?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
+    let word =
+        line.and_then(|line| line.split_whitespace().next()).ok_or("/proc/self/limits does not say it")?;
+    match word.parse::<u64>() {
+        Ok(most) if most < OPEN_FILES_LEAST => Err(format!("{most} at most")),
+        _ => Ok(format!("{word} at most")),
+    }
+}
+
+fn launcher() -> Result<String, String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = ["mpirun", "mpiexec", "srun", "flux"].into_iter().find_map(|name| {
+        std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file())
+    });
+    found
+        .map(|path| path.display().to_string())
+        .ok_or_else(|| "no mpirun, mpiexec, srun or flux on PATH".into())
 }
 
 const CLOCK_REMEDY: &str = "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource, if the processor has a steady one";
@@ -236,7 +296,7 @@ fn as_text(checks: &[Check], columns: usize) -> String {
 }
 
 fn as_json(checks: &[Check]) -> String {
-    format!("{:#}\n", json!({ "checks": listed(checks) }))
+    format!("{:#}\n", json!({ "format": "iodyno.doctor/1", "checks": listed(checks) }))
 }
 
 fn listed(checks: &[Check]) -> Value {

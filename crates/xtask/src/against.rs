@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::suite::{CaseOutcome, Choice, Ran, Schedule, Suite, TestCase, Tier};
-use crate::{dist, dlio, emulated, examples, guest, objects, packages, shell, studio, systems};
+use crate::{dist, dlio, emulated, examples, guest, objects, packages, shell, studio, systems, wrappers};
 
 /// Asks fio's test for a line a job, in this file.
 const LINES: &str = "IODYNO_AGAINST_LINES";
@@ -49,6 +49,7 @@ pub fn chore(root: &Path, arguments: &[String]) -> Result<bool, String> {
         "publish" => return dist::against_publish(root),
         "reproducible" => return dist::against_reproducible(root),
         "studio" => return studio::chore(root),
+        "wrappers" => return wrappers::chore(root, part.as_deref()),
         _ => {}
     }
     if itself && tool != "fio" {

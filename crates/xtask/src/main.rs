@@ -31,6 +31,7 @@ mod studio;
 mod suite;
 mod systems;
 mod tidy;
+mod wrappers;
 
 const USAGE: &str = "\
 usage: cargo xtask CHORE
@@ -47,6 +48,7 @@ usage: cargo xtask CHORE
                                aarch64: built for that processor, run under an emulator; systems: type-checked for others
                                dist: what `dist` made, installed and run; publish: the crates as for a registry;
                                reproducible: two builds of the commit, compared to the byte
+                               wrappers: the examples for Ansible, ReFrame and others, by those programs from PyPI
   dist [--target x86_64|aarch64] [--program FILE] [--only KIND,KIND] [--into DIR]
                                wheel, deb, rpm, tarball, container image, bill of materials, licences, checksums in dist/
   python                       the Python module's tests and types, by target/debug/iodyno

@@ -13,6 +13,8 @@ mod comparing;
 #[cfg(target_os = "linux")]
 mod keeping;
 #[cfg(target_os = "linux")]
+mod pipeline;
+#[cfg(target_os = "linux")]
 #[allow(dead_code, reason = "shared with the door's tests, which use all of it")]
 #[path = "../door/program.rs"]
 mod program;
@@ -22,7 +24,7 @@ mod schema;
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
     testbed::run(
-        [keeping::cases(), comparing::cases(), schema::cases(), before::cases()]
+        [keeping::cases(), comparing::cases(), schema::cases(), before::cases(), pipeline::cases()]
             .into_iter()
             .flatten()
             .collect(),
