@@ -35,6 +35,7 @@ use crate::trace::TraceArgs;
 use crate::tui::TuiArgs;
 use crate::tune::TuneArgs;
 use crate::vector_search::VectorSearchArgs;
+use crate::watch::WatchArgs;
 use crate::whatif::WhatifArgs;
 use crate::why::WhyArgs;
 use crate::{lists, report, rerun};
@@ -161,6 +162,7 @@ fn own_help(world: &World, name: &str) -> Option<String> {
         "powerfail" => PowerfailArgs::command(),
         "pts" => PtsArgs::command(),
         "tune" => TuneArgs::command(),
+        "watch" => WatchArgs::command(),
         "why" => WhyArgs::command(),
         "crash" => CrashArgs::command(),
         "whatif" => WhatifArgs::command(),

@@ -39,6 +39,9 @@ fn read(arguments: &[String], loader: &mut dyn Loader) -> Result<Request, Vec<Di
     if options.is_given("help") {
         return Ok(Request::Print { out: options::help(), status: 0 });
     }
+    if options.is_given("version") {
+        return Ok(Request::Print { out: format!("smallfile {VERSION}\n"), status: 0 });
+    }
     let settings = settings::judge(&options, loader)?;
     // Where it was sent to other hosts, it is there already.
     if !settings.hosts.is_empty() && loader.world().library.is_none() {

@@ -104,6 +104,7 @@ const ENTRIES: &[Entry] = &[
     flag("slave", "be one of several").refused(INTERNAL, "leave it out"),
     text("as-host", "NAME", "which of the hosts it is").refused(INTERNAL, "leave it out"),
     switch("help", "print this").also(&["h"]),
+    switch("version", "print the version whose words these are; the original has no such option"),
 ];
 
 /// The page about smallfile, with a table of its options.
