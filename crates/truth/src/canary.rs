@@ -11,7 +11,8 @@ use crate::statistics::median;
 /// Blocks that a change has lasted for before it is told. Chosen: one backup of an hour is no change of the storage;
 /// `a_burst_is_no_change` stands on one side.
 const LEAST_BLOCKS: usize = 6;
-/// Blocks that are looked through for the beginning of a change. Chosen: a month of hours; a change is found much sooner.
+/// Blocks that are looked through for the beginning of a change. Chosen: a month of hours; a change is found much sooner, and
+/// `a_slowdown_is_told_with_its_day_and_size_and_so_is_its_end` needs the days before it.
 const LOOKED_AT: usize = 720;
 /// An hour, ns.
 pub const HOUR_NS: u64 = 3_600_000_000_000;

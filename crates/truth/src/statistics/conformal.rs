@@ -102,7 +102,8 @@ fn even(count: u64) -> f64 {
     (((mixed ^ (mixed >> 31)) >> 11) as f64 + 0.5) / (1u64 << 53) as f64
 }
 
-/// Values that either side of an onset has at least. Chosen: ranks of two say nothing.
+/// Values that either side of an onset has at least. Chosen: ranks of two say nothing;
+/// `a_step_is_found_soon_and_its_place_is_told` stands beyond it.
 const LEAST_SIDE: usize = 3;
 
 /// The first value of the later level, where a row has two: where the ranks of both sides differ most, in deviations of what
