@@ -88,7 +88,11 @@ fn script(home: &Path, text: &str, variables: &[(&str, &str)]) -> ProgramOutput 
     told(check).expect(0, &[]);
     let mut command = Command::new("bash");
     command.args(["--noprofile", "--norc", "-e", "-o", "pipefail", "-c", text]).current_dir(home);
-    command.env("IODYNO_PROGRAM", IODYNO).env("IODYNO_HISTORY", home.join("history.sqlite"));
+    // The scripts split the program's words: its folder may have a blank, so it is found by its name.
+    let folder = Path::new(IODYNO).parent().expect("a folder");
+    let path = std::env::var("PATH").unwrap_or_default();
+    command.env("IODYNO_PROGRAM", "iodyno").env("PATH", format!("{}:{path}", folder.display()));
+    command.env("IODYNO_HISTORY", home.join("history.sqlite"));
     command.envs(variables.iter().copied());
     told(command)
 }
