@@ -15,7 +15,7 @@ use iodyno_report::table::wrapped;
 use serde_json::{Value, json};
 
 use crate::archive;
-use crate::hosts::is_root;
+use crate::hosts::{any_launcher, is_root};
 use crate::loader::{HostLoader, plain};
 use crate::runs::{paint, parsed, print};
 
@@ -113,7 +113,7 @@ fn system() -> Vec<Check> {
             "open files",
             open_files(),
             "thousands of workers, connections or files at once",
-            "ulimit -n 65536 in the shell that starts it, or nofile in /etc/security/limits.conf",
+            "ulimit -Hn 65536 as root in the shell that starts it, or hard nofile in /etc/security/limits.conf",
         ),
         Check::of(
             "launcher",
@@ -138,15 +138,15 @@ fn history() -> Result<String, String> {
     }
 }
 
-/// Fewer are soon used up. Source: what systemd gives a shell is 1,024.
+/// Fewer are soon used up.
 const OPEN_FILES_LEAST: u64 = 4096;
 
-/// What the kernel lets this process open.
+/// What the kernel lets this process open: the hard limit, which a run takes for itself.
 fn open_files() -> Result<String, String> {
     let limits = fs::read_to_string("/proc/self/limits").map_err(|error| plain(&error))?;
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
     let word =
-        line.and_then(|line| line.split_whitespace().next()).ok_or("/proc/self/limits does not say it")?;
+        line.and_then(|line| line.split_whitespace().nth(1)).ok_or("/proc/self/limits does not say it")?;
     match word.parse::<u64>() {
         Ok(most) if most < OPEN_FILES_LEAST => Err(format!("{most} at most")),
         _ => Ok(format!("{word} at most")),
@@ -154,13 +154,8 @@ fn open_files() -> Result<String, String> {
 }
 
 fn launcher() -> Result<String, String> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = ["mpirun", "mpiexec", "srun", "flux"].into_iter().find_map(|name| {
-        std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file())
-    });
-    found
-        .map(|path| path.display().to_string())
-        .ok_or_else(|| "no mpirun, mpiexec, srun or flux on PATH".into())
+    let found = any_launcher().map(|path| path.display().to_string());
+    found.ok_or_else(|| "no mpirun, mpiexec, srun, flux or palsrun on PATH".into())
 }
 
 const CLOCK_REMEDY: &str = "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource, if the processor has a steady one";

@@ -172,6 +172,13 @@ const NAMED: &[(&str, LauncherKind)] =
 /// The variable by which a batch system's job knows itself, and the launcher that reaches its nodes.
 const BATCH: &[(&str, &str)] = &[("SLURM_JOB_ID", "srun"), ("FLUX_URI", "flux")];
 
+/// The first launcher that is there, by its name alone.
+pub fn any_launcher() -> Option<PathBuf> {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let names = ["mpirun", "mpiexec"].into_iter().chain(NAMED.iter().map(|(name, _)| *name));
+    names.into_iter().find_map(|name| found(name, &paths))
+}
+
 /// The launcher's path, and whose it is.
 fn launcher(wish: Option<&str>) -> Result<(PathBuf, LauncherKind), Diagnostic> {
     let paths = std::env::var_os("PATH").unwrap_or_default();
