@@ -335,7 +335,7 @@ fn gauge(
 }
 
 /// Labels in braces; nothing where there are none. Source of the escapes: OpenMetrics 1.0.0, "label".
-fn labels<S: AsRef<str>>(labels: &[(&'static str, S)]) -> String {
+pub fn labels<S: AsRef<str>>(labels: &[(&'static str, S)]) -> String {
     if labels.is_empty() {
         return String::new();
     }

@@ -15,6 +15,7 @@ use iodyno_trace::requests::LoadRequestKind;
 
 use super::VERSION;
 use super::settings::Settings;
+use crate::conversation::{fact, fact_of};
 use crate::iperf3::json::general;
 use crate::mdtest::report::message_text;
 use crate::message_log::MessageLog;
@@ -200,7 +201,7 @@ impl Report {
         text.push_str("Per client results:\n");
         for worker in &job.workers {
             let Some(tally) = &worker.tally else { continue };
-            let lines = fact(&worker.facts, LINES);
+            let lines = fact(&worker.facts, LINES).unwrap_or(0);
             let _ = writeln!(text, "Client {} did {lines} lines and {} bytes", worker.index, worker.bytes);
             text += &table(tally, &job.tally);
         }
@@ -231,11 +232,7 @@ impl Reporter for Report {
 
 /// Lines of the load that all clients went through.
 fn lines(job: &JobRecord) -> u64 {
-    job.workers.iter().map(|worker| fact(&worker.facts, LINES)).sum()
-}
-
-fn fact(facts: &[(String, u64)], name: &str) -> u64 {
-    facts.iter().find(|(known, _)| known == name).map_or(0, |(_, value)| *value)
+    fact_of(job, LINES).unwrap_or(0)
 }
 
 /// The operations that anybody did, as one did them.

@@ -12,6 +12,7 @@ use iodyno_report::{Output, Reporter};
 
 use super::VERSION;
 use super::settings::Settings;
+use crate::conversation::fact;
 use crate::dlio::results::PYTHON;
 use crate::json_tree::JsonTree;
 use crate::mdtest::report::message_text;
@@ -127,7 +128,7 @@ impl Report {
         let whole = job.workers.iter().filter(|worker| worker.operations >= self.settings.files);
         let first_ns = whole.map(|worker| worker.ended_ns).min().filter(|_| self.settings.cuts());
         let one = |worker: &WorkerRecord| {
-            let records = fact(worker, RECORDS);
+            let records = fact(&worker.facts, RECORDS).unwrap_or(0);
             let mut result =
                 WorkResult::new(elapsed(worker) as f64 / 1e9, worker.operations, records, worker.bytes);
             let done = self.done.get(worker.index as usize).filter(|done| !done.is_empty());
@@ -299,10 +300,6 @@ impl Reporter for Report {
             _ => Ok(()),
         }
     }
-}
-
-fn fact(worker: &WorkerRecord, name: &str) -> u64 {
-    worker.facts.iter().find(|(known, _)| known == name).map_or(0, |(_, value)| *value)
 }
 
 const fn yes_or_no(is: bool) -> &'static str {

@@ -16,7 +16,6 @@ use iodyno_engine::world::World;
 use iodyno_model::{Diagnostic, Origin, units};
 use iodyno_truth::canary::{CanaryRules, HOUR_NS, Rhythm};
 
-use self::page::MetricsPage;
 use self::points::{CanaryPoint, PointBook};
 use self::probe::{Prober, SERIES};
 use self::wait::{ProbeBudget, WatchClock};
@@ -25,6 +24,7 @@ use crate::option_values::{positive_number, positive_time, share};
 use crate::report_output::{ReportArguments, ReportOutput};
 use crate::runs::{ended, one, parsed, print};
 use crate::session::say;
+use crate::sink::MetricsText;
 
 #[derive(Parser)]
 #[command(name = "iodyno watch", about = "Watch a storage for months by tiny probes, and tell when it becomes slower",
@@ -133,7 +133,7 @@ pub fn answer(world: &mut World, arguments: &[String]) -> u8 {
         return ended(looked_up(&words, &prober).map_err(one));
     }
     let opened = PointBook::open(&words, &prober, arguments).and_then(|book| {
-        let page = words.metrics.as_deref().map(MetricsPage::open).transpose()?;
+        let page = words.metrics.as_deref().map(MetricsText::open).transpose()?;
         Ok((book, page, ReportOutput::open(&words.output)?))
     });
     match opened {
@@ -169,7 +169,7 @@ struct Canary<'a> {
     words: &'a WatchArgs,
     prober: Prober,
     book: PointBook,
-    page: Option<MetricsPage>,
+    page: Option<MetricsText>,
 }
 
 impl Canary<'_> {

@@ -4,28 +4,10 @@
 
 use std::fmt::Write as _;
 
-use iodyno_model::Diagnostic;
+use iodyno_report::metrics::labels;
 
 use super::points::PointBook;
 use super::probe::{SERIES, series_name};
-use crate::sink::MetricsText;
-
-/// Where the text goes.
-pub struct MetricsPage(MetricsText);
-
-impl MetricsPage {
-    /// # Errors
-    /// The address is not to be had, or the file is something else.
-    pub fn open(place: &str) -> Result<MetricsPage, Diagnostic> {
-        MetricsText::open(place).map(MetricsPage)
-    }
-
-    /// # Errors
-    /// It cannot be written.
-    pub fn put(&self, text: Vec<u8>) -> Result<(), Diagnostic> {
-        self.0.put(text)
-    }
-}
 
 /// The families: name, type, unit, what it is.
 const FAMILIES: [(&str, &str, &str, &str); 7] = [
@@ -40,15 +22,15 @@ const FAMILIES: [(&str, &str, &str, &str); 7] = [
 
 /// All of it.
 pub fn text(target: &str, book: &PointBook, used: f64) -> String {
-    let target = escaped(target);
     let each = |value: &dyn Fn(usize) -> Option<f64>| -> Vec<(String, f64)> {
-        let labels = |row: usize| {
+        let place = |row: usize| {
             let (figure, quantile) = series_name(row);
-            format!("target=\"{target}\",operation=\"{figure}\",quantile=\"{}\"", quantile / 100.0)
+            let quantile = (quantile / 100.0).to_string();
+            labels(&[("target", target), ("operation", figure), ("quantile", &quantile)])
         };
-        (0..SERIES).filter_map(|row| Some((labels(row), value(row)?))).collect()
+        (0..SERIES).filter_map(|row| Some((place(row), value(row)?))).collect()
     };
-    let one = |value: f64| vec![(format!("target=\"{target}\""), value)];
+    let one = |value: f64| vec![(labels(&[("target", target)]), value)];
     let flag = |is: bool| f64::from(u8::from(is));
     let last = book.last_unix_ns().map_or(f64::NAN, |ns| ns as f64 / 1e9);
     let samples = [
@@ -68,14 +50,9 @@ pub fn text(target: &str, book: &PointBook, used: f64) -> String {
         }
         let _ = writeln!(text, "# HELP {name} {help}");
         let end = if *kind == "counter" { "_total" } else { "" };
-        for (labels, value) in samples.iter().filter(|(_, value)| value.is_finite()) {
-            let _ = writeln!(text, "{name}{end}{{{labels}}} {value}");
+        for (place, value) in samples.iter().filter(|(_, value)| value.is_finite()) {
+            let _ = writeln!(text, "{name}{end}{place} {value}");
         }
     }
     text + "# EOF\n"
-}
-
-/// A label's value. Source: OpenMetrics 1.0.0, "ABNF".
-fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
